@@ -1,0 +1,112 @@
+//! Room `ir`: expressions, as postfix code.
+//!
+//! An expression is a flat list of operators, operands first, as a stack machine runs it. However deeply the
+//! source nests, reading, evaluating, printing and dropping an expression is a loop, never a recursion.
+
+use crate::ids::VarId;
+use crate::types::Type;
+
+/// One operator of postfix code. Values are numbers (see [`crate::types`]), so comparisons carry no type;
+/// arithmetic does, because it wraps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// A constant of a type.
+    Const(Type, i64),
+    /// The current value of a variable.
+    Var(VarId),
+    /// The value a variable gets by the assignment at hand; only in its constraint.
+    Next(VarId),
+    /// Any value of the type, chosen afresh at each evaluation.
+    Choice(Type),
+    /// Boolean negation.
+    Not,
+    /// Boolean conjunction.
+    And,
+    /// Boolean disjunction.
+    Or,
+    /// Boolean exclusive or.
+    Xor,
+    /// Equality of two values of one type.
+    Eq,
+    /// Less than, between two integers of one type.
+    Lt,
+    /// Less than or equal, between two integers of one type.
+    Le,
+    /// Arithmetic negation.
+    Neg(Type),
+    /// Sum.
+    Add(Type),
+    /// Difference.
+    Sub(Type),
+    /// Product.
+    Mul(Type),
+    /// `ite(c, a, b)`: pops b, a and c.
+    Ite,
+}
+
+impl Op {
+    /// How many operands the operator takes.
+    pub fn arity(self) -> usize {
+        match self {
+            Op::Const(..) | Op::Var(_) | Op::Next(_) | Op::Choice(_) => 0,
+            Op::Not | Op::Neg(_) => 1,
+            Op::Ite => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// An expression in postfix order; the last operator is its root.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Expr {
+    /// The operators, operands before what uses them.
+    pub code: Box<[Op]>,
+}
+
+impl Expr {
+    /// The expression of this postfix code.
+    pub fn new(code: impl Into<Box<[Op]>>) -> Self {
+        Expr { code: code.into() }
+    }
+
+    /// A Boolean constant.
+    pub fn bool(value: bool) -> Self {
+        Expr::new([Op::Const(Type::Bool, value as i64)])
+    }
+
+    /// The current value of a variable.
+    pub fn var(var: VarId) -> Self {
+        Expr::new([Op::Var(var)])
+    }
+
+    /// A fresh choice of a type.
+    pub fn choice(ty: Type) -> Self {
+        Expr::new([Op::Choice(ty)])
+    }
+
+    /// The negation of a Boolean expression.
+    pub fn not(self) -> Self {
+        let mut code = self.code.into_vec();
+        match code.last() {
+            Some(Op::Not) => drop(code.pop()),
+            _ => code.push(Op::Not),
+        }
+        Expr::new(code)
+    }
+
+    /// The types of the choices made when the expression is evaluated, in order.
+    pub fn choices(&self) -> impl Iterator<Item = Type> + '_ {
+        self.code.iter().filter_map(|op| match op {
+            Op::Choice(ty) => Some(*ty),
+            _ => None,
+        })
+    }
+
+    /// The variables whose current value the expression mentions, with repetitions.
+    pub fn reads(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.code.iter().filter_map(|op| match op {
+            Op::Var(v) => Some(*v),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! Room `ir`: what a recursive program means.
+//!
+//! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
+//! a program is ([`program`], [`expr`], [`types`]), when it is well formed ([`mod@validate`]), how it is written
+//! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
+//! believed ([`mod@replay`]). It also holds the [`oracle`]: a slow judge that every engine is measured against.
+//!
+//! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
+//! trusted core, to be read in one sitting.
+
+pub mod expr;
+pub mod ids;
+pub mod program;
+pub mod task;
+pub mod types;
+
+pub use expr::{Expr, Op};
+pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, VarId};
+pub use program::{Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Var};
+pub use task::{Target, Task};
+pub use types::Type;

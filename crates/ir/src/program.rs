@@ -1,0 +1,307 @@
+//! Room `ir`: the program graph.
+//!
+//! Procedures are control-flow graphs over dense ids. Everything structured is gone: conditions are pairs of
+//! assume edges, a failed assertion is a location of its own, arrays are their elements, initialisers are
+//! assignments at the head of a procedure. See [`crate::eval`] and [`crate::replay`] for what the actions do.
+
+use crate::expr::Expr;
+use crate::ids::{EdgeId, Id, LocId, ProcId, Table, VarId};
+use crate::types::Type;
+
+/// A range of bytes of the source file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span from `start` to `end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clip = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+        Span { start: clip(start), end: clip(end) }
+    }
+
+    /// The least span that covers both.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// Where a variable lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scope {
+    /// One copy, visible everywhere.
+    Global,
+    /// One copy per activation of the procedure.
+    Local(ProcId),
+}
+
+/// A variable. Names need not be unique; those that start with `%` were invented by a translation and are not
+/// shown to users.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Var {
+    /// The name in the source.
+    pub name: String,
+    /// The values it holds.
+    pub ty: Type,
+    /// Where it lives.
+    pub scope: Scope,
+}
+
+impl Var {
+    /// Whether the variable was invented by a translation.
+    pub fn is_hidden(&self) -> bool {
+        self.name.starts_with('%')
+    }
+}
+
+/// A procedure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proc {
+    /// The name in the source.
+    pub name: String,
+    /// Its local variables, parameters first.
+    pub locals: Vec<VarId>,
+    /// How many of the locals are parameters.
+    pub params: usize,
+    /// The types of what it returns.
+    pub results: Vec<Type>,
+    /// Where it starts.
+    pub entry: LocId,
+    /// Where its return edges lead; nothing leaves it.
+    pub exit: LocId,
+    /// Its heading in the source.
+    pub span: Span,
+}
+
+impl Proc {
+    /// Its parameters.
+    pub fn params(&self) -> &[VarId] {
+        &self.locals[..self.params]
+    }
+}
+
+/// A location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loc {
+    /// The procedure it belongs to.
+    pub proc: ProcId,
+    /// The statement that starts here.
+    pub span: Span,
+}
+
+/// What happens along an edge.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Goes on where some choice makes the condition true.
+    Assume(Expr),
+    /// All values are computed, then all are stored; no successor where the constraint is false. The constraint
+    /// sees old values as [`crate::Op::Var`] and new ones as [`crate::Op::Next`].
+    Assign {
+        /// The distinct variables that change.
+        targets: Vec<VarId>,
+        /// Their new values.
+        values: Vec<Expr>,
+        /// What must hold of old and new values.
+        constraint: Option<Expr>,
+    },
+    /// The variables become arbitrary.
+    Havoc(Vec<VarId>),
+    /// Runs a procedure; its locals other than parameters start arbitrary. The edge leads to where it returns.
+    Call {
+        /// The procedure.
+        callee: ProcId,
+        /// The values of its parameters.
+        args: Vec<Expr>,
+        /// Where its results go; `None` discards one.
+        results: Vec<Option<VarId>>,
+    },
+    /// Ends the procedure with these results; the edge leads to the procedure's exit. In main it ends the run.
+    Return(Vec<Expr>),
+}
+
+impl Action {
+    /// An action that changes nothing.
+    pub fn skip() -> Action {
+        Action::Assume(Expr::bool(true))
+    }
+
+    /// The expressions of the action in the order of their evaluation. Choices are numbered in this order.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (list, last): (&[Expr], Option<&Expr>) = match self {
+            Action::Assume(e) => (std::slice::from_ref(e), None),
+            Action::Assign { values, constraint, .. } => (values, constraint.as_ref()),
+            Action::Havoc(_) => (&[], None),
+            Action::Call { args, .. } => (args, None),
+            Action::Return(values) => (values, None),
+        };
+        list.iter().chain(last)
+    }
+}
+
+/// An edge of a procedure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// Where it starts.
+    pub from: LocId,
+    /// Where it leads.
+    pub to: LocId,
+    /// What happens.
+    pub action: Action,
+    /// The statement it comes from.
+    pub span: Span,
+}
+
+/// A name for a location. One name may label several locations, and one location have several names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// The name.
+    pub name: String,
+    /// The location.
+    pub loc: LocId,
+}
+
+/// What a check guards against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckKind {
+    /// A failed `assert`.
+    Assert,
+    /// An array index out of range.
+    Bounds,
+}
+
+/// A location that must not be reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Check {
+    /// What reaching it means.
+    pub kind: CheckKind,
+    /// The location.
+    pub loc: LocId,
+    /// The assertion, or the array access.
+    pub span: Span,
+}
+
+/// A program. Made by a [`Builder`]; read-only afterwards.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// All variables of all procedures.
+    pub vars: Table<VarId, Var>,
+    /// All procedures.
+    pub procs: Table<ProcId, Proc>,
+    /// All locations of all procedures.
+    pub locs: Table<LocId, Loc>,
+    /// All edges of all procedures.
+    pub edges: Table<EdgeId, Edge>,
+    /// The labels, in the order of the source.
+    pub labels: Vec<Label>,
+    /// The locations that must not be reached, in the order of the source.
+    pub checks: Vec<Check>,
+    /// Where the program starts. Nothing calls it.
+    pub main: ProcId,
+    /// Edge ids ordered by the location they leave ...
+    leaving: Vec<EdgeId>,
+    /// ... and for each location where its own begin; one more at the end.
+    first: Vec<u32>,
+}
+
+impl Program {
+    /// The edges that leave a location, in the order of their ids.
+    pub fn leaving(&self, loc: LocId) -> &[EdgeId] {
+        let at = loc.index();
+        &self.leaving[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+
+    /// The global variables.
+    pub fn globals(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.vars.pairs().filter(|(_, var)| var.scope == Scope::Global).map(|(id, _)| id)
+    }
+
+    /// Whether the variable is global.
+    pub fn is_global(&self, var: VarId) -> bool {
+        self.vars[var].scope == Scope::Global
+    }
+}
+
+/// A program under construction.
+#[derive(Default, Debug)]
+pub struct Builder {
+    /// All variables of all procedures.
+    pub vars: Table<VarId, Var>,
+    /// All procedures.
+    pub procs: Table<ProcId, Proc>,
+    /// All locations of all procedures.
+    pub locs: Table<LocId, Loc>,
+    /// All edges of all procedures.
+    pub edges: Table<EdgeId, Edge>,
+    /// The labels.
+    pub labels: Vec<Label>,
+    /// The locations that must not be reached.
+    pub checks: Vec<Check>,
+}
+
+impl Builder {
+    /// Adds a global variable.
+    pub fn global(&mut self, name: &str, ty: Type) -> VarId {
+        self.vars.push(Var { name: name.to_owned(), ty, scope: Scope::Global })
+    }
+
+    /// Adds a local variable to a procedure.
+    pub fn local(&mut self, proc: ProcId, name: &str, ty: Type) -> VarId {
+        let var = self.vars.push(Var { name: name.to_owned(), ty, scope: Scope::Local(proc) });
+        self.procs[proc].locals.push(var);
+        var
+    }
+
+    /// Adds a procedure with its entry and exit, without variables and edges. Parameters are the first `params`
+    /// locals added later.
+    pub fn proc(&mut self, name: &str, params: usize, results: Vec<Type>, span: Span) -> ProcId {
+        let proc = ProcId::new(self.procs.len());
+        let entry = self.loc(proc, span);
+        let exit = self.loc(proc, span);
+        self.procs.push(Proc {
+            name: name.to_owned(),
+            locals: Vec::new(),
+            params,
+            results,
+            entry,
+            exit,
+            span,
+        })
+    }
+
+    /// Adds a location to a procedure.
+    pub fn loc(&mut self, proc: ProcId, span: Span) -> LocId {
+        self.locs.push(Loc { proc, span })
+    }
+
+    /// Adds an edge.
+    pub fn edge(&mut self, from: LocId, to: LocId, action: Action, span: Span) -> EdgeId {
+        self.edges.push(Edge { from, to, action, span })
+    }
+
+    /// The finished program. It is as well formed as what was put in: see [`crate::validate()`].
+    pub fn finish(self, main: ProcId) -> Program {
+        let mut first = vec![0u32; self.locs.len() + 1];
+        for edge in self.edges.iter() {
+            if let Some(count) = first.get_mut(edge.from.index() + 1) {
+                *count += 1;
+            }
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut leaving = vec![EdgeId(0); first[self.locs.len()] as usize];
+        for (id, edge) in self.edges.pairs() {
+            if edge.from.index() < self.locs.len() {
+                leaving[next[edge.from.index()] as usize] = id;
+                next[edge.from.index()] += 1;
+            }
+        }
+        let Builder { vars, procs, locs, edges, labels, checks } = self;
+        Program { vars, procs, locs, edges, labels, checks, main, leaving, first }
+    }
+}

@@ -1,0 +1,107 @@
+//! Room `ir`: the types of variables, and the values they hold.
+//!
+//! A value is always the mathematical number it stands for, as an `i64`: 0 and 1 for Booleans, -8 to 7 for
+//! `int<4>`. Two valuations are equal exactly if their numbers are, and comparisons need no type.
+
+use std::fmt;
+
+/// The widest bounded integer, in bits.
+pub const MAX_WIDTH: u8 = 63;
+
+/// The type of a variable or of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Type {
+    /// False or true, as 0 or 1.
+    Bool,
+    /// Unsigned, of 1 to [`MAX_WIDTH`] bits; arithmetic wraps.
+    Uint(u8),
+    /// Two's complement, of 1 to [`MAX_WIDTH`] bits; arithmetic wraps.
+    Int(u8),
+    /// Unbounded.
+    Integer,
+}
+
+impl Type {
+    /// The least value; for unbounded integers the least that we can represent.
+    pub fn min(self) -> i64 {
+        match self {
+            Type::Bool | Type::Uint(_) => 0,
+            Type::Int(k) => -(1 << (k - 1)),
+            Type::Integer => i64::MIN,
+        }
+    }
+
+    /// The greatest value; for unbounded integers the greatest that we can represent.
+    pub fn max(self) -> i64 {
+        match self {
+            Type::Bool => 1,
+            Type::Uint(k) => ((1u64 << k) - 1) as i64,
+            Type::Int(k) => (1 << (k - 1)) - 1,
+            Type::Integer => i64::MAX,
+        }
+    }
+
+    /// Whether `value` is one of this type's values.
+    pub fn contains(self, value: i64) -> bool {
+        self.min() <= value && value <= self.max()
+    }
+
+    /// The number of bits that tell this type's values apart; `None` if it is unbounded.
+    pub fn bits(self) -> Option<u8> {
+        match self {
+            Type::Bool => Some(1),
+            Type::Uint(k) | Type::Int(k) => Some(k),
+            Type::Integer => None,
+        }
+    }
+
+    /// Whether this is one of the integer types.
+    pub fn is_integer(self) -> bool {
+        self != Type::Bool
+    }
+
+    /// The value of this type that `value` wraps to. `None` where an unbounded integer leaves the range that
+    /// can be represented: that is a limit of ours, not of the program.
+    pub fn wrap(self, value: i128) -> Option<i64> {
+        match self {
+            Type::Integer => i64::try_from(value).ok(),
+            Type::Bool => Some((value & 1) as i64),
+            Type::Uint(k) => Some((value & ((1i128 << k) - 1)) as i64),
+            Type::Int(k) => Some((value << (128 - k as u32) >> (128 - k as u32)) as i64),
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Bool => write!(f, "bool"),
+            Type::Uint(k) => write!(f, "uint<{k}>"),
+            Type::Int(k) => write!(f, "int<{k}>"),
+            Type::Integer => write!(f, "int"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrapping_is_arithmetic_modulo_two_to_the_k() {
+        assert_eq!(Type::Uint(4).wrap(16), Some(0));
+        assert_eq!(Type::Uint(4).wrap(-1), Some(15));
+        assert_eq!(Type::Int(4).wrap(8), Some(-8));
+        assert_eq!(Type::Int(4).wrap(-9), Some(7));
+        assert_eq!(Type::Int(1).wrap(1), Some(-1));
+        assert_eq!(Type::Uint(63).wrap(1 << 63), Some(0));
+        assert_eq!(Type::Integer.wrap(1 << 63), None);
+    }
+
+    #[test]
+    fn ranges_of_the_extreme_widths() {
+        assert_eq!((Type::Int(1).min(), Type::Int(1).max()), (-1, 0));
+        assert_eq!((Type::Uint(63).min(), Type::Uint(63).max()), (0, i64::MAX));
+        assert_eq!((Type::Int(63).min(), Type::Int(63).max()), (-(1 << 62), (1 << 62) - 1));
+    }
+}
