@@ -8,14 +8,25 @@
 //! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
 //! trusted core, to be read in one sitting.
 
+pub mod eval;
 pub mod expr;
 pub mod ids;
+pub mod oracle;
 pub mod program;
+pub mod replay;
+pub mod step;
 pub mod task;
+pub mod text;
+pub mod trace;
 pub mod types;
+pub mod validate;
+pub mod walk;
 
 pub use expr::{Expr, Op};
 pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, VarId};
 pub use program::{Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Var};
+pub use replay::{Rejected, replay};
 pub use task::{Target, Task};
+pub use trace::{Frame, Segment, Step, Trace};
 pub use types::Type;
+pub use validate::{Flaw, validate};

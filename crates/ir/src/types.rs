@@ -9,7 +9,7 @@ use std::fmt;
 pub const MAX_WIDTH: u8 = 63;
 
 /// The type of a variable or of an expression.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
     /// False or true, as 0 or 1.
     Bool,

@@ -1,0 +1,155 @@
+//! Room `ir`: writing program graphs down. The grammar is in [`super`].
+
+use crate::expr::{Expr, Op};
+use crate::program::{Action, CheckKind, Program, Scope, Span};
+use crate::types::Type;
+use std::fmt::Write;
+
+/// The textual form of a program.
+pub fn print(program: &Program) -> String {
+    let mut out = String::from("postbop-ir 1\n");
+    // Writing to a string cannot fail.
+    let _ = items(program, &mut out);
+    out
+}
+
+fn items(program: &Program, out: &mut String) -> std::fmt::Result {
+    for (id, proc) in program.procs.pairs() {
+        write!(out, "proc {id} {} params {} results (", quoted(&proc.name), proc.params)?;
+        proc.results.iter().try_for_each(|ty| write!(out, " {ty}"))?;
+        writeln!(out, " ) entry {} exit {} at {}", proc.entry, proc.exit, range(proc.span))?;
+    }
+    for (id, var) in program.vars.pairs() {
+        let scope = match var.scope {
+            Scope::Global => "global".to_owned(),
+            Scope::Local(proc) => proc.to_string(),
+        };
+        writeln!(out, "var {id} {scope} {} {}", var.ty, quoted(&var.name))?;
+    }
+    for (id, loc) in program.locs.pairs() {
+        writeln!(out, "loc {id} {} at {}", loc.proc, range(loc.span))?;
+    }
+    for label in &program.labels {
+        writeln!(out, "label {} {}", label.loc, quoted(&label.name))?;
+    }
+    for check in &program.checks {
+        let kind = match check.kind {
+            CheckKind::Assert => "assert",
+            CheckKind::Bounds => "bounds",
+        };
+        writeln!(out, "check {} {kind} at {}", check.loc, range(check.span))?;
+    }
+    for edge in program.edges.iter() {
+        write!(out, "edge {} {} at {} ", edge.from, edge.to, range(edge.span))?;
+        action(&edge.action, out)?;
+        out.push('\n');
+    }
+    writeln!(out, "main {}", program.main)
+}
+
+fn range(span: Span) -> String {
+    format!("{}..{}", span.start, span.end)
+}
+
+fn quoted(name: &str) -> String {
+    let mut out = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn action(action: &Action, out: &mut String) -> std::fmt::Result {
+    match action {
+        Action::Assume(condition) => {
+            out.push_str("assume");
+            expr(condition, out)
+        }
+        Action::Assign { targets, values, constraint } => {
+            out.push_str("assign");
+            targets.iter().try_for_each(|target| write!(out, " {target}"))?;
+            out.push_str(" :=");
+            values.iter().try_for_each(|value| expr(value, out))?;
+            constraint.as_ref().map_or(Ok(()), |constraint| {
+                out.push_str(" ; constrain");
+                expr(constraint, out)
+            })
+        }
+        Action::Havoc(vars) => {
+            out.push_str("havoc");
+            vars.iter().try_for_each(|var| write!(out, " {var}"))
+        }
+        Action::Call { callee, args, results } => {
+            write!(out, "call {callee}")?;
+            args.iter().try_for_each(|arg| expr(arg, out))?;
+            out.push_str(" ->");
+            results.iter().try_for_each(|result| match result {
+                Some(var) => write!(out, " {var}"),
+                None => write!(out, " _"),
+            })
+        }
+        Action::Return(values) => {
+            out.push_str("return");
+            values.iter().try_for_each(|value| expr(value, out))
+        }
+    }
+}
+
+/// Prints ` (op operand …)`. Postfix code is turned round with an explicit stack: `first[i]` is where the operands
+/// of operator `i` begin, so its last operand ends at `i - 1`, the one before ends where that begins, and so on.
+fn expr(expr: &Expr, out: &mut String) -> std::fmt::Result {
+    let mut first: Vec<usize> = Vec::with_capacity(expr.code.len());
+    for (at, op) in expr.code.iter().enumerate() {
+        first.push((0..op.arity()).fold(at, |start, _| start.checked_sub(1).map_or(0, |last| first[last])));
+    }
+    let close = usize::MAX;
+    let mut work = vec![expr.code.len() - 1];
+    while let Some(at) = work.pop() {
+        if at == close {
+            out.push(')');
+            continue;
+        }
+        let op = expr.code[at];
+        out.push(' ');
+        if op.arity() > 0 {
+            out.push('(');
+            work.push(close);
+        }
+        operator(op, out)?;
+        let mut end = at;
+        for _ in 0..op.arity() {
+            let operand = end.saturating_sub(1);
+            work.push(operand);
+            end = first[operand];
+        }
+    }
+    Ok(())
+}
+
+fn operator(op: Op, out: &mut String) -> std::fmt::Result {
+    match op {
+        Op::Const(Type::Bool, value) => write!(out, "{}", value != 0),
+        Op::Const(ty, value) => write!(out, "{value}:{ty}"),
+        Op::Var(var) => write!(out, "{var}"),
+        Op::Next(var) => write!(out, "'{var}"),
+        Op::Choice(ty) => write!(out, "*:{ty}"),
+        Op::Not => write!(out, "not"),
+        Op::And => write!(out, "and"),
+        Op::Or => write!(out, "or"),
+        Op::Xor => write!(out, "xor"),
+        Op::Eq => write!(out, "eq"),
+        Op::Lt => write!(out, "lt"),
+        Op::Le => write!(out, "le"),
+        Op::Neg(ty) => write!(out, "neg:{ty}"),
+        Op::Add(ty) => write!(out, "add:{ty}"),
+        Op::Sub(ty) => write!(out, "sub:{ty}"),
+        Op::Mul(ty) => write!(out, "mul:{ty}"),
+        Op::Ite => write!(out, "ite"),
+    }
+}
