@@ -1,1 +1,38 @@
-//! The room is being furnished.
+//! Room `engine`: from a question about a program to a verdict.
+//!
+//! [`verify`] is the only door. It picks an engine, runs it within a [`Budget`], and lets no violation out that has
+//! not been replayed on the program as written. An [`Engine`] answers a [`Task`] and nothing else: it does not
+//! print, read files, or start threads.
+//!
+//! ```
+//! use postbop_engine::{Budget, Choice, Silent, Verdict, verify};
+//! use postbop_ir::{Target, Task, text};
+//!
+//! // main: if (g) then R: skip; fi
+//! let program = text::parse(r#"postbop-ir 1
+//! proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+//! var v0 global bool "g"
+//! loc l0 p0 at 0..0
+//! loc l1 p0 at 0..0
+//! loc l2 p0 at 0..0
+//! label l2 "R"
+//! edge l0 l2 at 0..0 assume v0
+//! edge l2 l1 at 0..0 return
+//! main p0
+//! "#)?;
+//! let targets = [Target { name: "R".into(), locs: vec![program.labels[0].loc] }];
+//! let task = Task { program: &program, targets: &targets, shortest: false };
+//! let report = verify(&task, Choice::Auto, &Budget::unlimited(), &mut Silent);
+//! assert!(matches!(report.verdicts[0], Verdict::Violated(_)));
+//! # Ok::<(), postbop_ir::text::ParseError>(())
+//! ```
+
+mod budget;
+mod door;
+mod encode;
+mod explicit;
+mod verdict;
+
+pub use budget::{Budget, Observer, Progress, Silent};
+pub use door::{Choice, Engine, Unsupported, engines, verify};
+pub use verdict::{Outcome, Report, Stats, Verdict, Why};

@@ -14,13 +14,12 @@
 //!
 //! Linear in the size of the trace: a variable that a segment does not touch costs nothing there.
 
-use crate::eval::{Cell, Context, eval};
-use crate::expr::Expr;
-use crate::ids::{LocId, ProcId, SegmentId, Table, VarId};
-use crate::program::{Action, Edge, Program, Scope};
-use crate::trace::{Frame, Known, Step, Trace};
-use crate::types::Type;
-use std::collections::BTreeMap;
+mod run;
+
+use crate::ids::{LocId, SegmentId, Table};
+use crate::program::Program;
+use crate::trace::{Known, Trace};
+use run::{Effect, Opened, Run};
 use std::fmt;
 
 /// Why a trace was not believed, and where.
@@ -44,297 +43,93 @@ impl std::error::Error for Rejected {}
 
 /// Runs the trace on the program; `Ok` if it is a run from the start of main to one of the targets.
 pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(), Rejected> {
+    let played = play(program, trace, Some(targets))?;
+    for ((id, segment), effect) in trace.segments.pairs().zip(played.effects.iter()) {
+        if segment.exit != effect.exit() || segment.results != effect.results() {
+            let place = format!("segment {id}");
+            return Err(at(&place, segment.frame.steps.len())("does not end with what it says".into()));
+        }
+    }
+    Ok(())
+}
+
+/// Computes how each segment of a trace ends. Engines leave that to us: they may have forgotten values that no
+/// longer matter.
+pub fn complete(program: &Program, trace: &mut Trace) -> Result<(), Rejected> {
+    let played = play(program, trace, None)?;
+    for (id, effect) in trace.segments.ids().zip(played.effects.iter()) {
+        trace.segments[id].exit = effect.exit();
+        trace.segments[id].results = effect.results();
+    }
+    Ok(())
+}
+
+/// For each step the variables that got a value they were not known to have.
+#[derive(Debug)]
+pub struct Changes {
+    /// Of the steps of each segment.
+    pub segments: Table<SegmentId, Vec<Known>>,
+    /// Of the steps of each frame.
+    pub frames: Vec<Vec<Known>>,
+}
+
+/// What each step of a trace changes.
+pub fn changes(program: &Program, trace: &Trace) -> Result<Changes, Rejected> {
+    play(program, trace, None).map(|played| played.changes)
+}
+
+/// What came of running a trace.
+struct Played {
+    effects: Table<SegmentId, Effect>,
+    changes: Changes,
+}
+
+fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
     let mut effects = Table::new();
+    let mut changes = Changes { segments: Table::new(), frames: Vec::new() };
     for (id, segment) in trace.segments.pairs() {
         let place = format!("segment {id}");
         let mut run = Run::enter(program, &effects, &segment.frame, None).map_err(at(&place, 0))?;
         run.steps(&segment.frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
-        let end = segment.frame.steps.len();
-        let effect = run.leave(&segment.exit, &segment.results).map_err(at(&place, end))?;
+        changes.segments.push(std::mem::take(&mut run.changes));
+        let effect = run.leave().map_err(at(&place, segment.frame.steps.len()))?;
         effects.push(effect);
     }
-    let mut opened: Option<Opened> = None;
+    let mut caller: Option<Opened> = None;
     for (depth, frame) in trace.frames.iter().enumerate() {
         let place = format!("frame {depth}");
         if depth == 0 && frame.proc != program.main {
             return Err(at(&place, 0)("a run starts in main".into()));
         }
-        let mut run = Run::enter(program, &effects, frame, opened.as_ref()).map_err(at(&place, 0))?;
+        let mut run = Run::enter(program, &effects, frame, caller.as_ref()).map_err(at(&place, 0))?;
         run.steps(&frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
-        let end = frame.steps.len();
-        let last = depth + 1 == trace.frames.len();
-        opened = run.opened.take();
-        match (&opened, last) {
-            (None, true) if run.returned.is_some() && depth > 0 => {
-                return Err(at(&place, end)("a frame that returned is not pending".into()));
-            }
-            (None, true) if targets.contains(&run.loc) => return Ok(()),
-            (None, true) => return Err(at(&place, end)(format!("ends at {}, which is no target", run.loc))),
-            (Some(_), true) => return Err(at(&place, end)("the innermost frame ends in a call".into())),
-            (None, false) => return Err(at(&place, end)("a frame inside it, but no call open".into())),
-            (Some(_), false) => {}
-        }
+        let innermost = depth + 1 == trace.frames.len();
+        ends_well(&run, depth, innermost, targets).map_err(at(&place, frame.steps.len()))?;
+        changes.frames.push(std::mem::take(&mut run.changes));
+        caller = run.opened;
     }
-    Err(at("trace", 0)("has no frame".into()))
+    match trace.frames.is_empty() {
+        true => Err(at("trace", 0)("has no frame".into())),
+        false => Ok(Played { effects, changes }),
+    }
+}
+
+/// A pending frame ends in an open call, the innermost one in a target.
+fn ends_well(run: &Run, depth: usize, innermost: bool, targets: Option<&[LocId]>) -> Result<(), String> {
+    match (innermost, run.opened.is_some()) {
+        (true, true) => Err("the innermost frame ends in a call".into()),
+        (false, false) => Err("a frame inside it, but no call open".into()),
+        (false, true) => Ok(()),
+        (true, false) if run.returned.is_some() && depth > 0 => {
+            Err("a frame that returned is not pending".into())
+        }
+        (true, false) if targets.is_some_and(|targets| !targets.contains(&run.loc)) => {
+            Err(format!("ends at {}, which is no target", run.loc))
+        }
+        (true, false) => Ok(()),
+    }
 }
 
 fn at(place: &str, step: usize) -> impl Fn(String) -> Rejected + '_ {
     move |reason| Rejected { place: place.to_owned(), step, reason }
-}
-
-/// What a completed call does, in terms of what was at its entry.
-struct Effect {
-    proc: ProcId,
-    /// What the segment counts on at entry.
-    entry: Known,
-    /// The globals it knows something about at the end; all others are as they were.
-    globals: Vec<(VarId, Cell)>,
-    results: Vec<Cell>,
-}
-
-/// A call that has not come back: what it passes on.
-struct Opened {
-    callee: ProcId,
-    args: Vec<Cell>,
-    globals: BTreeMap<VarId, Cell>,
-}
-
-/// One frame being run.
-struct Run<'a> {
-    program: &'a Program,
-    effects: &'a Table<SegmentId, Effect>,
-    proc: ProcId,
-    loc: LocId,
-    /// The variables that are not what they were at entry.
-    cells: BTreeMap<VarId, Cell>,
-    entry: Known,
-    opened: Option<Opened>,
-    returned: Option<Vec<Cell>>,
-}
-
-/// The valuations before and after an assignment.
-struct Two<'a> {
-    old: &'a Run<'a>,
-    new: &'a [(VarId, Cell)],
-}
-
-impl Context for Two<'_> {
-    fn current(&self, var: VarId) -> Cell {
-        self.old.cell(var)
-    }
-    fn next(&self, var: VarId) -> Cell {
-        let changed = self.new.iter().find(|(target, _)| *target == var);
-        changed.map_or_else(|| self.old.cell(var), |(_, cell)| *cell)
-    }
-}
-
-impl<'a> Run<'a> {
-    /// Starts a frame. Inside a pending call its globals and parameters are what the caller passes; in a segment
-    /// they stand for whatever they will be.
-    fn enter(
-        program: &'a Program,
-        effects: &'a Table<SegmentId, Effect>,
-        frame: &Frame,
-        caller: Option<&Opened>,
-    ) -> Result<Self, String> {
-        let proc = program.procs.get(frame.proc).ok_or("no such procedure")?;
-        let mut run = Run {
-            program,
-            effects,
-            proc: frame.proc,
-            loc: proc.entry,
-            cells: BTreeMap::new(),
-            entry: frame.entry.clone(),
-            opened: None,
-            returned: None,
-        };
-        if let Some(caller) = caller {
-            if caller.callee != frame.proc {
-                return Err("is not the procedure that was called".into());
-            }
-            run.cells.clone_from(&caller.globals);
-            run.cells.extend(proc.params().iter().copied().zip(caller.args.iter().copied()));
-        }
-        let passed = |var: VarId| program.is_global(var) || proc.params().contains(&var);
-        for pair in frame.entry.windows(2) {
-            if pair[0].0 >= pair[1].0 {
-                return Err("its entry is not in order".into());
-            }
-        }
-        for &(var, value) in &frame.entry {
-            run.in_scope(var)?;
-            in_type(program.vars[var].ty, value)?;
-            if caller.is_some() && passed(var) && run.cell(var) != Cell::Known(value) {
-                return Err(format!(
-                    "counts on {} = {value}, which the caller does not pass",
-                    program.vars[var].name
-                ));
-            }
-            run.cells.insert(var, Cell::Known(value));
-        }
-        Ok(run)
-    }
-
-    fn in_scope(&self, var: VarId) -> Result<(), String> {
-        match self.program.vars.get(var).map(|var| var.scope) {
-            Some(Scope::Global) => Ok(()),
-            Some(Scope::Local(proc)) if proc == self.proc => Ok(()),
-            _ => Err(format!("{var} is not in scope")),
-        }
-    }
-
-    fn cell(&self, var: VarId) -> Cell {
-        if let Some(&cell) = self.cells.get(&var) {
-            return cell;
-        }
-        let proc = &self.program.procs[self.proc];
-        if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
-    }
-
-    fn steps(&mut self, steps: &[Step]) -> Result<(), (usize, String)> {
-        for (number, step) in steps.iter().enumerate() {
-            self.step(step).map_err(|reason| (number, reason))?;
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, step: &Step) -> Result<(), String> {
-        if self.opened.is_some() || self.returned.is_some() {
-            return Err("goes on after the frame was left".into());
-        }
-        let edge: &'a Edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
-        if edge.from != self.loc {
-            return Err(format!("{} leaves {}, but the run is at {}", step.edge, edge.from, self.loc));
-        }
-        if step.call.is_some() && !matches!(edge.action, Action::Call { .. }) {
-            return Err("is no call".into());
-        }
-        let mut choices = self.choices(&edge.action, &step.choices)?.into_iter();
-        self.act(&edge.action, &mut choices, step.call)?;
-        self.loc = edge.to;
-        Ok(())
-    }
-
-    fn act(
-        &mut self,
-        action: &'a Action,
-        choices: &mut std::vec::IntoIter<Cell>,
-        call: Option<SegmentId>,
-    ) -> Result<(), String> {
-        match action {
-            Action::Assume(condition) => self.must_hold(condition, &[], choices)?,
-            Action::Assign { targets, values, constraint } => {
-                let values = self.values(values, choices)?;
-                let new: Vec<_> = targets.iter().copied().zip(values).collect();
-                if let Some(constraint) = constraint {
-                    self.must_hold(constraint, &new, choices)?;
-                }
-                self.cells.extend(new);
-            }
-            Action::Havoc(vars) => self.cells.extend(vars.iter().copied().zip(choices)),
-            Action::Return(values) => self.returned = Some(self.values(values, choices)?),
-            Action::Call { callee, args, results } => {
-                let args = self.values(args, choices)?;
-                match call {
-                    Some(call) => self.come_back(*callee, &args, results, call)?,
-                    None => {
-                        let is_global = |(&var, &cell): (&VarId, &Cell)| {
-                            self.program.is_global(var).then_some((var, cell))
-                        };
-                        let globals = self.cells.iter().filter_map(is_global).collect();
-                        self.opened = Some(Opened { callee: *callee, args, globals });
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn choices(&self, action: &Action, given: &[Option<i64>]) -> Result<Vec<Cell>, String> {
-        let types: Vec<Type> = match action {
-            Action::Havoc(vars) => vars.iter().map(|&var| self.program.vars[var].ty).collect(),
-            _ => action.exprs().flat_map(Expr::choices).collect(),
-        };
-        if types.len() != given.len() {
-            return Err(format!("makes {} choices, not {}", types.len(), given.len()));
-        }
-        let cell = |(ty, choice): (Type, &Option<i64>)| match *choice {
-            None => Ok(Cell::Any),
-            Some(value) => in_type(ty, value).map(|()| Cell::Known(value)),
-        };
-        types.into_iter().zip(given).map(cell).collect()
-    }
-
-    fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Vec<Cell>, String> {
-        let value = |expr| eval(expr, &Two { old: self, new: &[] }, choices);
-        let values: Result<Vec<Cell>, _> = exprs.iter().map(value).collect();
-        values.map_err(|_| "an integer is too large for us".into())
-    }
-
-    fn must_hold(
-        &self,
-        condition: &Expr,
-        new: &[(VarId, Cell)],
-        choices: &mut std::vec::IntoIter<Cell>,
-    ) -> Result<(), String> {
-        match eval(condition, &Two { old: self, new }, choices) {
-            Ok(Cell::Known(0)) => Err("its condition is false".into()),
-            Ok(Cell::Known(_)) => Ok(()),
-            Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
-            Err(_) => Err("an integer is too large for us".into()),
-        }
-    }
-
-    fn come_back(
-        &mut self,
-        callee: ProcId,
-        args: &[Cell],
-        results: &[Option<VarId>],
-        call: SegmentId,
-    ) -> Result<(), String> {
-        let effect = self.effects.get(call).ok_or_else(|| format!("{call} is not a segment before this"))?;
-        if effect.proc != callee {
-            return Err(format!("{call} is a run of another procedure"));
-        }
-        let params = self.program.procs[callee].params();
-        let passed = |var: VarId| match params.iter().position(|&param| param == var) {
-            Some(at) => args[at],
-            None => self.cell(var),
-        };
-        for &(var, value) in &effect.entry {
-            let arrives = self.program.is_global(var) || params.contains(&var);
-            if arrives && passed(var) != Cell::Known(value) {
-                let name = &self.program.vars[var].name;
-                return Err(format!("{call} counts on {name} = {value}, which is not passed"));
-            }
-        }
-        let here = |cell: &Cell| match *cell {
-            Cell::Entry(var) => passed(var),
-            cell => cell,
-        };
-        let globals: Vec<_> = effect.globals.iter().map(|(var, cell)| (*var, here(cell))).collect();
-        let returned: Vec<_> = effect.results.iter().map(here).collect();
-        self.cells.extend(globals);
-        self.cells.extend(results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, cell))));
-        Ok(())
-    }
-
-    /// Ends a segment: it must have returned, with what it says.
-    fn leave(self, exit: &Known, results: &[Option<i64>]) -> Result<Effect, String> {
-        let returned = self.returned.ok_or("a segment ends in a return")?;
-        if !returned.iter().map(|cell| cell.known()).eq(results.iter().copied()) {
-            return Err("its results are not what it computes".into());
-        }
-        let is_global = |&(&var, _): &(&VarId, &Cell)| self.program.is_global(var);
-        let globals: Vec<_> = self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect();
-        let known = globals.iter().filter_map(|(var, cell)| Some((*var, cell.known()?)));
-        if !known.eq(exit.iter().copied()) {
-            return Err("its exit is not what it computes".into());
-        }
-        Ok(Effect { proc: self.proc, entry: self.entry, globals, results: returned })
-    }
-}
-
-fn in_type(ty: Type, value: i64) -> Result<(), String> {
-    if ty.contains(value) { Ok(()) } else { Err(format!("{value} is no {ty}")) }
 }

@@ -1,1 +1,8 @@
-//! The room is being furnished.
+//! Room `kit`: mathematics that has never heard of programs.
+//!
+//! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
+//! connected components. Nothing here depends on another crate of this project.
+
+pub mod bits;
+pub mod rows;
+pub mod scc;

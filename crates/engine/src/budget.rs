@@ -1,0 +1,79 @@
+//! Room `engine`: how much an engine may use, and who watches it.
+
+use crate::verdict::Why;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Limits of time and memory, and a flag that calls the work off. Engines ask [`Budget::check`] in every loop.
+#[derive(Clone)]
+pub struct Budget {
+    time: Option<(Instant, Duration)>,
+    memory: Option<u64>,
+    used: fn() -> u64,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Budget {
+    /// No limits.
+    pub fn unlimited() -> Self {
+        Budget { time: None, memory: None, used: || 0, cancelled: Arc::default() }
+    }
+
+    /// Limits the time from now on.
+    pub fn with_time(mut self, limit: Duration) -> Self {
+        self.time = Some((Instant::now(), limit));
+        self
+    }
+
+    /// Limits the memory, in bytes. `used` tells how much the process holds: only the host knows its allocator.
+    pub fn with_memory(mut self, limit: u64, used: fn() -> u64) -> Self {
+        self.memory = Some(limit);
+        self.used = used;
+        self
+    }
+
+    /// Sets the flag that calls the work off when it becomes true.
+    pub fn with_cancel(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.cancelled = flag;
+        self
+    }
+
+    /// Whether the work may go on.
+    pub fn check(&self) -> Result<(), Why> {
+        if self.cancelled.load(Ordering::Relaxed) {
+            return Err(Why::Cancelled);
+        }
+        if let Some((start, limit)) = self.time
+            && start.elapsed() >= limit
+        {
+            return Err(Why::Time(limit));
+        }
+        match self.memory {
+            Some(limit) if (self.used)() > limit => Err(Why::Memory(limit)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How far an engine is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// What it counts, as in `contexts`.
+    pub unit: &'static str,
+    /// How many of these it has.
+    pub done: u64,
+}
+
+/// Whoever wants to know how far the work is.
+pub trait Observer {
+    /// Called now and then, from the thread that works; should return at once.
+    fn progress(&mut self, progress: Progress);
+}
+
+/// An observer that looks away.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn progress(&mut self, _: Progress) {}
+}

@@ -1,0 +1,93 @@
+//! Room `engine`: the one door.
+//!
+//! Whatever an engine did, a violation leaves only with a trace that replays on the program as written, and a
+//! breakdown leaves as an `unknown` that says so.
+
+use crate::budget::{Budget, Observer};
+use crate::explicit::Explicit;
+use crate::verdict::{Outcome, Report, Verdict, Why};
+use postbop_ir::replay::complete;
+use postbop_ir::{Target, Task, Trace, replay};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What an engine cannot do, in words a user understands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsupported(pub String);
+
+/// An algorithm that answers tasks.
+pub trait Engine {
+    /// What users call it.
+    fn name(&self) -> &'static str;
+    /// Whether it can answer the task at all.
+    fn supports(&self, task: &Task) -> Result<(), Unsupported>;
+    /// Answers the task: one verdict per target. Returns soon after the budget says so.
+    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome;
+}
+
+/// All engines.
+pub fn engines() -> &'static [&'static dyn Engine] {
+    &[&Explicit]
+}
+
+/// Which engine is to answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Choice<'a> {
+    /// The first that supports the task.
+    #[default]
+    Auto,
+    /// The one of this name.
+    Named(&'a str),
+}
+
+/// Answers a task.
+pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn Observer) -> Report {
+    let engine = match pick(task, choice) {
+        Ok(engine) => engine,
+        Err(Unsupported(what)) => {
+            let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
+            return Report { engine: "none", verdicts, stats };
+        }
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| engine.check(task, budget, observer)));
+    let Outcome { verdicts, stats } = answer.unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Outcome::unknown(task.targets.len(), &Why::EngineBug(message))
+    });
+    assert_eq!(verdicts.len(), task.targets.len(), "an engine answers every target");
+    let checked =
+        verdicts.into_iter().zip(task.targets).map(|(verdict, target)| believe(task, target, verdict));
+    Report { engine: engine.name(), verdicts: checked.collect(), stats }
+}
+
+fn pick(task: &Task, choice: Choice) -> Result<&'static dyn Engine, Unsupported> {
+    let mut refusals = Vec::new();
+    for &engine in engines() {
+        if let Choice::Named(name) = choice
+            && name != engine.name()
+        {
+            continue;
+        }
+        match engine.supports(task) {
+            Ok(()) => return Ok(engine),
+            Err(Unsupported(what)) => refusals.push(what),
+        }
+    }
+    Err(Unsupported(match refusals.is_empty() {
+        true => "there is no such engine".into(),
+        false => refusals.join("; "),
+    }))
+}
+
+/// Lets a violation through only if its trace replays.
+fn believe(task: &Task, target: &Target, verdict: Verdict) -> Verdict {
+    let Verdict::Violated(mut trace) = verdict else { return verdict };
+    let replayed = |trace: &mut Trace| {
+        complete(task.program, trace)?;
+        replay(task.program, trace, &target.locs)
+    };
+    match replayed(&mut trace) {
+        Ok(()) => Verdict::Violated(trace),
+        Err(rejected) => Verdict::Unknown(Why::EngineBug(format!("a trace does not replay: {rejected}"))),
+    }
+}

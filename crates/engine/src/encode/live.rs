@@ -1,0 +1,199 @@
+//! Room `engine/encode`: which values still matter.
+//!
+//! # Idea
+//!
+//! A variable is *live* at a location if on some way from there its value can decide a condition before it is
+//! overwritten. Anything else may be forgotten. Liveness here is strong: a value read only to be stored in a variable
+//! that is itself not live does not count. It crosses procedures: what is live where a call returns is live at the
+//! callee's exit, and what is live at a callee's entry is live where it is called. All calls of a procedure are
+//! joined, so the result is a safe over-estimate for each.
+//!
+//! # Paper
+//!
+//! [bebop] section 3.3, live ranges. # Departures: strong, and across calls.
+//!
+//! # Cost
+//!
+//! A worklist over locations; each set holds one bit per field of its procedure and only grows.
+
+use super::scope::Scopes;
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Table};
+use postbop_kit::bits;
+
+/// For each location the fields whose values matter there.
+pub struct Live {
+    words: Vec<u64>,
+    first: Table<LocId, u32>,
+    size: Table<ProcId, u32>,
+}
+
+impl Live {
+    /// The live fields of every location.
+    pub fn new(program: &Program, scopes: &Scopes) -> Self {
+        let size: Table<ProcId, u32> =
+            program.procs.ids().map(|proc| bits::words(scopes.len(program, proc)) as u32).collect();
+        let mut end = 0;
+        let mut place = |size: u32| {
+            let start = end;
+            end += size;
+            start
+        };
+        let first = program.locs.iter().map(|loc| place(size[loc.proc])).collect();
+        let live = Live { words: vec![0; end as usize], first, size };
+        Solver::new(program, scopes, live).solve()
+    }
+
+    /// The live fields at a location, as a set of bits.
+    pub fn at(&self, program: &Program, loc: LocId) -> &[u64] {
+        let first = self.first[loc] as usize;
+        &self.words[first..first + self.size[program.locs[loc].proc] as usize]
+    }
+
+    fn grow(&mut self, program: &Program, loc: LocId, more: &[u64]) -> bool {
+        let first = self.first[loc] as usize;
+        bits::union(&mut self.words[first..first + self.size[program.locs[loc].proc] as usize], more)
+    }
+}
+
+struct Solver<'a> {
+    program: &'a Program,
+    scopes: &'a Scopes,
+    live: Live,
+    /// Edges by the location they lead to, and calls by the procedure they call.
+    entering: Vec<Vec<EdgeId>>,
+    calls: Vec<Vec<EdgeId>>,
+    work: Vec<LocId>,
+    scratch: Vec<u64>,
+}
+
+impl<'a> Solver<'a> {
+    fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
+        let mut entering = vec![Vec::new(); program.locs.len()];
+        let mut calls = vec![Vec::new(); program.procs.len()];
+        for (id, edge) in program.edges.pairs() {
+            entering[edge.to.index()].push(id);
+            if let Action::Call { callee, .. } = edge.action {
+                calls[callee.index()].push(id);
+            }
+        }
+        Solver { program, scopes, live, entering, calls, work: Vec::new(), scratch: Vec::new() }
+    }
+
+    fn solve(mut self) -> Live {
+        for id in self.program.edges.ids().rev() {
+            self.pass(id);
+        }
+        while let Some(loc) = self.work.pop() {
+            for at in 0..self.entering[loc.index()].len() {
+                self.pass(self.entering[loc.index()][at]);
+            }
+            let proc = self.program.locs[loc].proc;
+            if self.program.procs[proc].entry == loc {
+                for at in 0..self.calls[proc.index()].len() {
+                    self.pass(self.calls[proc.index()][at]);
+                }
+            }
+        }
+        self.live
+    }
+
+    /// Makes live before an edge what is live because of it.
+    fn pass(&mut self, id: EdgeId) {
+        let edge = &self.program.edges[id];
+        if let Action::Call { callee, .. } = edge.action {
+            self.pass_to_exit(edge, callee);
+        }
+        let before = self.before(edge);
+        if self.live.grow(self.program, edge.from, &before) {
+            self.work.push(edge.from);
+        }
+        self.scratch = before;
+    }
+
+    fn before(&mut self, edge: &Edge) -> Vec<u64> {
+        let proc = self.program.locs[edge.from].proc;
+        let mut set = std::mem::take(&mut self.scratch);
+        set.clear();
+        set.extend_from_slice(self.live.at(self.program, edge.to));
+        let reads = |set: &mut Vec<u64>, expr: &Expr| {
+            for var in expr.reads() {
+                let field = self.scopes.field(self.program, proc, var).expect("what is read is touched");
+                bits::insert(set, field);
+            }
+        };
+        let field = |var| self.scopes.field(self.program, proc, var).expect("what is written is touched");
+        match &edge.action {
+            Action::Assume(condition) => reads(&mut set, condition),
+            Action::Havoc(vars) => vars.iter().for_each(|&var| bits::remove(&mut set, field(var))),
+            Action::Assign { targets, values, constraint } => {
+                for op in constraint.iter().flat_map(|constraint| &constraint.code) {
+                    if let Op::Next(var) = *op {
+                        bits::insert(&mut set, field(var));
+                    }
+                }
+                let needed: Vec<bool> = targets.iter().map(|&var| bits::contains(&set, field(var))).collect();
+                targets.iter().for_each(|&var| bits::remove(&mut set, field(var)));
+                values
+                    .iter()
+                    .zip(needed)
+                    .filter(|(_, needed)| *needed)
+                    .for_each(|(value, _)| reads(&mut set, value));
+                constraint.iter().for_each(|constraint| reads(&mut set, constraint));
+            }
+            Action::Return(values) => {
+                let first = self.scopes.first_result(self.program, proc);
+                let needed: Vec<bool> =
+                    (0..values.len()).map(|at| bits::contains(&set, first + at)).collect();
+                (0..values.len()).for_each(|at| bits::remove(&mut set, first + at));
+                values
+                    .iter()
+                    .zip(needed)
+                    .filter(|(_, needed)| *needed)
+                    .for_each(|(value, _)| reads(&mut set, value));
+            }
+            Action::Call { callee, args, results } => {
+                results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
+                let entry = self.live.at(self.program, self.program.procs[*callee].entry);
+                let globals = self.scopes.globals(*callee);
+                for (at, &var) in globals.iter().enumerate() {
+                    match bits::contains(entry, at) {
+                        true => drop(bits::insert(&mut set, field(var))),
+                        false => bits::remove(&mut set, field(var)),
+                    }
+                }
+                for (at, arg) in args.iter().enumerate() {
+                    if bits::contains(entry, globals.len() + at) {
+                        reads(&mut set, arg);
+                    }
+                }
+            }
+        }
+        set
+    }
+
+    /// What is live after a call is live at the exit of what it calls.
+    fn pass_to_exit(&mut self, edge: &Edge, callee: ProcId) {
+        let Action::Call { results, .. } = &edge.action else { return };
+        let (program, scopes) = (self.program, self.scopes);
+        let proc = program.locs[edge.from].proc;
+        let after = self.live.at(program, edge.to);
+        let live =
+            |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
+        let mut set = vec![0; bits::words(scopes.len(program, callee))];
+        for (at, &var) in scopes.globals(callee).iter().enumerate() {
+            if live(var) && !results.contains(&Some(var)) {
+                bits::insert(&mut set, at);
+            }
+        }
+        let first = scopes.first_result(program, callee);
+        for (at, result) in results.iter().enumerate() {
+            if result.is_some_and(live) {
+                bits::insert(&mut set, first + at);
+            }
+        }
+        let exit = program.procs[callee].exit;
+        if self.live.grow(program, exit, &set) {
+            self.work.push(exit);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Room `engine/encode`: what engines know of a program before they start.
+
+pub mod live;
+pub mod scope;

@@ -1,0 +1,275 @@
+//! Room `engine/explicit`: edges made ready to run.
+//!
+//! Variables become fields, choices become numbers, and values that nobody will look at are dropped. An edge is
+//! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results) or
+//! a call. Everything here is made when it is first needed.
+
+use super::layout::Layout;
+use crate::encode::live::Live;
+use crate::encode::scope::Scopes;
+use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Type, VarId};
+use postbop_kit::bits;
+use std::cell::OnceCell;
+
+/// An operator over fields.
+#[derive(Clone, Copy, Debug)]
+pub enum Ins {
+    /// A constant.
+    Const(i64),
+    /// The value of a field.
+    Field(u32),
+    /// The value that the set of this number computes.
+    Next(u32),
+    /// The choice of this number.
+    Choice(u32),
+    /// An operator on what was computed before.
+    Apply(Op),
+}
+
+/// Postfix code over fields.
+pub type Formula = Box<[Ins]>;
+
+/// One field that gets a new value.
+#[derive(Debug)]
+pub struct Set {
+    /// The field: of the procedure itself, or for an argument, of the callee.
+    pub field: usize,
+    /// Whether its new value matters after the edge.
+    pub live: bool,
+    /// The new value; empty if neither the edge nor what follows looks at it.
+    pub value: Formula,
+}
+
+/// What an edge does.
+#[derive(Debug)]
+pub enum Code {
+    /// It changes fields, where a condition allows it.
+    Update {
+        /// The fields that change.
+        sets: Vec<Set>,
+        /// The condition, over old and new values.
+        guard: Option<Formula>,
+    },
+    /// It calls a procedure.
+    Call(Call),
+}
+
+/// How a call and its return move values.
+#[derive(Debug)]
+pub struct Call {
+    /// Who is called.
+    pub callee: ProcId,
+    /// The parameters.
+    pub args: Vec<Set>,
+    /// The globals that the callee can touch: here, there, and whether they matter at its entry.
+    pub globals: Vec<(usize, usize, bool)>,
+    /// The fields that wait here until the call returns.
+    pub kept: Vec<usize>,
+    /// What comes back: here and there.
+    pub back: Vec<(usize, usize)>,
+}
+
+/// An edge with its choices.
+#[derive(Debug)]
+pub struct Compiled {
+    /// What it does.
+    pub code: Code,
+    /// The types of its choices.
+    pub choices: Vec<Type>,
+}
+
+/// A program made ready to run, piece by piece.
+pub struct Machine<'a> {
+    /// The program.
+    pub program: &'a Program,
+    /// The fields of its procedures.
+    pub scopes: Scopes,
+    /// Which of them matter where.
+    pub live: Live,
+    layouts: Vec<OnceCell<Layout>>,
+    edges: Vec<OnceCell<Box<Compiled>>>,
+}
+
+impl<'a> Machine<'a> {
+    /// The machine of a program.
+    pub fn new(program: &'a Program) -> Self {
+        let scopes = Scopes::new(program);
+        let live = Live::new(program, &scopes);
+        let layouts = (0..program.procs.len()).map(|_| OnceCell::new()).collect();
+        let edges = (0..program.edges.len()).map(|_| OnceCell::new()).collect();
+        Machine { program, scopes, live, layouts, edges }
+    }
+
+    /// How a procedure's valuations are packed.
+    pub fn layout(&self, proc: ProcId) -> &Layout {
+        self.layouts[proc.index()].get_or_init(|| Layout::new(self.scopes.types(self.program, proc)))
+    }
+
+    /// An edge, ready to run.
+    pub fn edge(&self, id: EdgeId) -> &Compiled {
+        self.edges[id.index()]
+            .get_or_init(|| Box::new(Compiler { machine: self, id, choices: Vec::new() }.compile()))
+    }
+
+    /// The call that an edge makes.
+    pub fn call(&self, id: EdgeId) -> &Call {
+        match &self.edge(id).code {
+            Code::Call(call) => call,
+            Code::Update { .. } => unreachable!("only calls are suspended"),
+        }
+    }
+
+    /// Whether a field's value matters at a location.
+    pub fn is_live(&self, loc: LocId, field: usize) -> bool {
+        bits::contains(self.live.at(self.program, loc), field)
+    }
+
+    /// Opens the fields that do not matter at a location.
+    pub fn forget(&self, loc: LocId, row: &mut [u64]) {
+        let layout = self.layout(self.program.locs[loc].proc);
+        let live = self.live.at(self.program, loc);
+        for (at, field) in layout.fields.iter().enumerate() {
+            if !bits::contains(live, at) {
+                field.set(row, None);
+            }
+        }
+    }
+}
+
+struct Compiler<'m, 'a> {
+    machine: &'m Machine<'a>,
+    id: EdgeId,
+    choices: Vec<Type>,
+}
+
+impl Compiler<'_, '_> {
+    fn compile(mut self) -> Compiled {
+        let edge = &self.machine.program.edges[self.id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let code = match &edge.action {
+            Action::Assume(condition) => {
+                Code::Update { sets: Vec::new(), guard: Some(self.formula(condition, proc, &[])) }
+            }
+            Action::Havoc(vars) => {
+                let any = |&var: &VarId| Expr::choice(self.machine.program.vars[var].ty);
+                let values: Vec<Expr> = vars.iter().map(any).collect();
+                self.update(proc, edge.to, vars, &values, None)
+            }
+            Action::Assign { targets, values, constraint } => {
+                self.update(proc, edge.to, targets, values, constraint.as_ref())
+            }
+            Action::Return(values) => {
+                let first = self.machine.scopes.first_result(self.machine.program, proc);
+                let set = |(at, value)| {
+                    let live = self.machine.is_live(edge.to, first + at);
+                    Set { field: first + at, live, value: self.value(value, proc, live) }
+                };
+                Code::Update { sets: values.iter().enumerate().map(set).collect(), guard: None }
+            }
+            Action::Call { callee, args, results } => {
+                Code::Call(self.call(proc, edge.to, *callee, args, results))
+            }
+        };
+        Compiled { code, choices: self.choices }
+    }
+
+    fn field(&self, proc: ProcId, var: VarId) -> usize {
+        let field = self.machine.scopes.field(self.machine.program, proc, var);
+        field.expect("what an edge mentions is touched")
+    }
+
+    fn update(
+        &mut self,
+        proc: ProcId,
+        to: LocId,
+        targets: &[VarId],
+        values: &[Expr],
+        constraint: Option<&Expr>,
+    ) -> Code {
+        let code = constraint.map_or(&[][..], |constraint| &constraint.code);
+        let mut constrained = vec![0; bits::words(self.machine.scopes.len(self.machine.program, proc))];
+        for op in code {
+            if let Op::Next(var) = *op {
+                bits::insert(&mut constrained, self.field(proc, var));
+            }
+        }
+        let mut sets = Vec::with_capacity(targets.len());
+        for (&target, value) in targets.iter().zip(values) {
+            let field = self.field(proc, target);
+            let live = self.machine.is_live(to, field);
+            let needed = live || bits::contains(&constrained, field);
+            sets.push(Set { field, live, value: self.value(value, proc, needed) });
+        }
+        let guard = constraint.map(|constraint| self.formula(constraint, proc, targets));
+        Code::Update { sets, guard }
+    }
+
+    fn call(
+        &mut self,
+        proc: ProcId,
+        to: LocId,
+        callee: ProcId,
+        args: &[Expr],
+        results: &[Option<VarId>],
+    ) -> Call {
+        let machine = self.machine;
+        let entry = machine.program.procs[callee].entry;
+        let touched = machine.scopes.globals(callee);
+        let mut passed = Vec::with_capacity(args.len());
+        for (at, value) in args.iter().enumerate() {
+            let field = touched.len() + at;
+            let live = machine.is_live(entry, field);
+            passed.push(Set { field, live, value: self.value(value, proc, live) });
+        }
+        let globals: Vec<_> = touched
+            .iter()
+            .enumerate()
+            .map(|(there, &var)| (self.field(proc, var), there, machine.is_live(entry, there)))
+            .collect();
+        let mut kept = machine.live.at(machine.program, to).to_vec();
+        let first = machine.scopes.first_result(machine.program, callee);
+        let mut back = Vec::new();
+        for (at, result) in results.iter().enumerate() {
+            if let Some(field) = result.map(|var| self.field(proc, var)) {
+                if bits::contains(&kept, field) {
+                    back.push((field, first + at));
+                }
+                bits::remove(&mut kept, field);
+            }
+        }
+        for &(here, there, _) in &globals {
+            if bits::contains(&kept, here) {
+                back.push((here, there));
+            }
+            bits::remove(&mut kept, here);
+        }
+        Call { callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
+    }
+
+    /// The code of a value, or nothing if nobody needs it; its choices count all the same.
+    fn value(&mut self, expr: &Expr, proc: ProcId, needed: bool) -> Formula {
+        if needed {
+            return self.formula(expr, proc, &[]);
+        }
+        self.choices.extend(expr.choices());
+        Formula::default()
+    }
+
+    fn formula(&mut self, expr: &Expr, proc: ProcId, targets: &[VarId]) -> Formula {
+        let next = |var| targets.iter().position(|&target| target == var).expect("new values have targets");
+        let mut code = Vec::with_capacity(expr.code.len());
+        for &op in &expr.code {
+            code.push(match op {
+                Op::Const(_, value) => Ins::Const(value),
+                Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
+                Op::Next(var) => Ins::Next(next(var) as u32),
+                Op::Choice(ty) => {
+                    self.choices.push(ty);
+                    Ins::Choice(self.choices.len() as u32 - 1)
+                }
+                op => Ins::Apply(op),
+            });
+        }
+        code.into()
+    }
+}

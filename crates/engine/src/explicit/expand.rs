@@ -1,0 +1,404 @@
+//! Room `engine/explicit`: the successors of a context along one edge, one at a time.
+//!
+//! # Idea
+//!
+//! An edge is evaluated under a *trail* of decisions, each of which narrows one hole: an open field or a choice. An
+//! evaluation either blocks, or names a hole it cannot do without, or makes a successor. A hole that is needed is
+//! halved and the edge evaluated again; after a success or a block the last decision moves on to its other half. So
+//! the successors come one by one, the infeasible halves are never entered, and between two successors nothing is
+//! remembered but the trail.
+//!
+//! A successor must be exact: the valuations it stands for are all reached, and no others. A field may stay open only
+//! if nothing else depends on the same hole afterwards.
+//!
+//! # Goals
+//!
+//! A trace is written backwards: given a valuation that must come out, at least in part, which values must have gone
+//! in? That is the same evaluation with a *goal*: new values must meet the goal's, and everything they and the guard
+//! depend on must be settled, because a replay does not reason with ranges.
+
+use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use super::layout::Field;
+use super::value::{NONE, Val, binary, ite, unary};
+use postbop_ir::{LocId, Op};
+
+/// A hole narrowed to a range.
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    hole: u32,
+    lo: i64,
+    hi: i64,
+    /// The greatest value of the range that was halved.
+    last: i64,
+}
+
+/// What came of an evaluation.
+enum Evaluated {
+    Success,
+    Blocked,
+    Needs(u32),
+}
+
+/// The edge that is looked at, and from where.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    /// The edge.
+    pub edge: &'a Compiled,
+    /// Where it leads.
+    pub to: LocId,
+    /// The fields of the procedure.
+    pub fields: &'a [Field],
+    /// The valuation it starts from.
+    pub row: &'a [u64],
+}
+
+/// What must come out of an edge.
+#[derive(Clone, Copy)]
+pub enum Goal<'a> {
+    /// Anything.
+    Any,
+    /// After an update, this valuation.
+    Row(&'a [u64]),
+    /// After a call, this valuation at the callee's entry, and this one waiting here.
+    Call(&'a [u64], &'a [u64]),
+}
+
+/// Enumerates successors. All its memory is reused from edge to edge.
+pub struct Expander<'m, 'a> {
+    machine: &'m Machine<'a>,
+    trail: Vec<Decision>,
+    stack: Vec<Val>,
+    values: Vec<Val>,
+    /// The successor: after an update the valuation, after a call the one at the callee's entry.
+    pub out: Vec<u64>,
+    /// After a call: the valuation that waits for its return.
+    pub kept: Vec<u64>,
+    /// How many evaluations were made.
+    pub evaluations: u64,
+}
+
+impl<'m, 'a> Expander<'m, 'a> {
+    /// An expander for the machine's edges.
+    pub fn new(machine: &'m Machine<'a>) -> Self {
+        let (trail, stack, values, out, kept) = Default::default();
+        Expander { machine, trail, stack, values, out, kept, evaluations: 0 }
+    }
+
+    /// The height of the trail. An enumeration that starts now owns what is above.
+    pub fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Evaluates until there is a successor or nothing is left. `first` says that this is the start of the
+    /// enumeration whose trail begins at `mark`.
+    pub fn next(&mut self, site: Site, mark: usize, first: bool, goal: Goal) -> bool {
+        if !first && !self.backtrack(mark) {
+            return false;
+        }
+        loop {
+            self.evaluations += 1;
+            match self.evaluate(site, goal) {
+                Evaluated::Success => return true,
+                Evaluated::Needs(hole) => self.halve(site, hole),
+                Evaluated::Blocked => {
+                    if !self.backtrack(mark) {
+                        return false;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Drops what an enumeration left on the trail.
+    pub fn reset(&mut self, mark: usize) {
+        self.trail.truncate(mark);
+    }
+
+    fn backtrack(&mut self, mark: usize) -> bool {
+        while self.trail.len() > mark {
+            let decision = self.trail.last_mut().expect("above the mark");
+            if decision.hi < decision.last {
+                (decision.lo, decision.hi) = (decision.hi + 1, decision.last);
+                return true;
+            }
+            self.trail.pop();
+        }
+        false
+    }
+
+    fn halve(&mut self, site: Site, hole: u32) {
+        let (lo, last) = self.range(site, hole);
+        debug_assert!(lo < last, "a hole that is needed has values to choose from");
+        // The distance may not fit in 63 bits with a sign.
+        let hi = lo + ((last as i128 - lo as i128) / 2) as i64;
+        self.trail.push(Decision { hole, lo, hi, last });
+    }
+
+    /// Binds an open field before the enumeration starts.
+    fn bind(&mut self, field: usize, value: i64) {
+        self.trail.push(Decision { hole: field as u32, lo: value, hi: value, last: value });
+    }
+
+    /// Holes are numbered: fields first, then choices.
+    fn range(&self, site: Site, hole: u32) -> (i64, i64) {
+        if let Some(decision) = self.trail.iter().rev().find(|decision| decision.hole == hole) {
+            return (decision.lo, decision.hi);
+        }
+        match site.fields.get(hole as usize) {
+            Some(field) => field.range(),
+            None => {
+                let ty = site.edge.choices[hole as usize - site.fields.len()];
+                (ty.min(), ty.max())
+            }
+        }
+    }
+
+    fn hole(&self, site: Site, hole: u32) -> Val {
+        let narrowed = self.trail.iter().rev().find(|decision| decision.hole == hole);
+        let (lo, hi) = narrowed.map_or_else(|| self.range(site, hole), |decision| (decision.lo, decision.hi));
+        if lo == hi { Val::known(lo) } else { Val { lo, hi, hole, whole: narrowed.is_none() } }
+    }
+
+    /// The value of a field, open or not.
+    fn field(&self, site: Site, at: usize) -> Val {
+        site.fields[at].get(site.row).map_or_else(|| self.hole(site, at as u32), Val::known)
+    }
+
+    fn run(&mut self, site: Site, formula: &Formula) -> Val {
+        self.stack.clear();
+        for &ins in formula {
+            let value = match ins {
+                Ins::Const(value) => Val::known(value),
+                Ins::Field(at) => self.field(site, at as usize),
+                Ins::Next(at) => self.values[at as usize],
+                Ins::Choice(at) => self.hole(site, site.fields.len() as u32 + at),
+                Ins::Apply(op) => self.apply(op),
+            };
+            self.stack.push(value);
+        }
+        self.stack.pop().expect("a formula is not empty")
+    }
+
+    fn apply(&mut self, op: Op) -> Val {
+        let mut pop = || self.stack.pop().expect("operands come first");
+        match op {
+            Op::Not | Op::Neg(_) => unary(op, pop()),
+            Op::Ite => {
+                let (b, a, c) = (pop(), pop(), pop());
+                ite(c, a, b)
+            }
+            _ => {
+                let (b, a) = (pop(), pop());
+                binary(op, a, b)
+            }
+        }
+    }
+
+    fn evaluate(&mut self, site: Site, goal: Goal) -> Evaluated {
+        let result = match &site.edge.code {
+            Code::Update { sets, guard } => self.update(site, sets, guard.as_ref(), goal),
+            Code::Call(call) => self.call(site, call, goal),
+        };
+        match result {
+            Ok(()) => Evaluated::Success,
+            Err(NONE) => Evaluated::Blocked,
+            Err(hole) => Evaluated::Needs(hole),
+        }
+    }
+
+    /// Computes the new values. `Err` names the hole that is needed, or [`NONE`] where the edge blocks.
+    fn compute(&mut self, site: Site, sets: &[Set]) {
+        self.values.clear();
+        for set in sets {
+            let value = if set.value.is_empty() { Val::known(0) } else { self.run(site, &set.value) };
+            self.values.push(value);
+        }
+    }
+
+    fn update(&mut self, site: Site, sets: &[Set], guard: Option<&Formula>, goal: Goal) -> Result<(), u32> {
+        self.compute(site, sets);
+        let strict = !matches!(goal, Goal::Any);
+        if let Some(guard) = guard {
+            let value = self.run(site, guard);
+            if value.hi == 0 {
+                return Err(NONE);
+            }
+            if value.lo == 0 || strict && !value.settled() {
+                return Err(value.hole);
+            }
+        }
+        if let Goal::Row(goal) = goal {
+            return self.meets(sets, site.fields, goal);
+        }
+        self.out.clear();
+        self.out.extend_from_slice(site.row);
+        for at in 0..self.trail.len() {
+            self.pass(site, at, |machine, field| {
+                machine.is_live(site.to, field) && !sets.iter().any(|set| set.field == field)
+            })?;
+        }
+        for (at, set) in sets.iter().enumerate().filter(|(_, set)| set.live) {
+            let value = self.values[at];
+            let free = |field: usize| {
+                field == set.field
+                    || !self.machine.is_live(site.to, field)
+                    || sets.iter().any(|set| set.field == field)
+            };
+            let value = self.stored(site, sets, at, value, free)?;
+            site.fields[set.field].set(&mut self.out, value);
+        }
+        self.machine.forget(site.to, &mut self.out);
+        Ok(())
+    }
+
+    /// Carries the decision on a field over to the successor, where the field still matters: it must be one value.
+    fn pass(&mut self, site: Site, at: usize, matters: impl Fn(&Machine, usize) -> bool) -> Result<(), u32> {
+        let decision = self.trail[at];
+        let field = decision.hole as usize;
+        let latest = !self.trail[at + 1..].iter().any(|later| later.hole == decision.hole);
+        if field >= site.fields.len() || !latest || site.fields[field].get(site.row).is_some() {
+            return Ok(());
+        }
+        if matters(self.machine, field) {
+            if decision.lo < decision.hi {
+                return Err(decision.hole);
+            }
+            site.fields[field].set(&mut self.out, Some(decision.lo));
+        }
+        Ok(())
+    }
+
+    /// What to store for a computed value: a number, or nothing if it may stay open. `free` says which fields nobody
+    /// else looks at afterwards.
+    fn stored(
+        &self,
+        site: Site,
+        sets: &[Set],
+        at: usize,
+        value: Val,
+        free: impl Fn(usize) -> bool,
+    ) -> Result<Option<i64>, u32> {
+        if value.single() {
+            return Ok(Some(value.lo));
+        }
+        let hole = value.hole as usize;
+        let shared = || {
+            let others = self.values.iter().zip(sets).enumerate();
+            others
+                .filter(|(other, (_, set))| *other != at && set.live)
+                .any(|(_, (other, _))| other.hole == value.hole)
+        };
+        let alone = hole >= site.fields.len() || free(hole) && !shared();
+        if value.whole && alone { Ok(None) } else { Err(value.hole) }
+    }
+
+    /// Whether the new values are those of the goal, where it has any.
+    fn meets(&self, sets: &[Set], fields: &[Field], goal: &[u64]) -> Result<(), u32> {
+        for (value, set) in self.values.iter().zip(sets) {
+            let Some(due) = fields[set.field].get(goal) else { continue };
+            if due < value.lo || value.hi < due {
+                return Err(NONE);
+            }
+            if !value.settled() {
+                return Err(value.hole);
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, site: Site, call: &Call, goal: Goal) -> Result<(), u32> {
+        self.compute(site, &call.args);
+        let layout = self.machine.layout(call.callee);
+        if let Goal::Call(entry, _) = goal {
+            return self.meets(&call.args, &layout.fields, entry);
+        }
+        // What waits here.
+        self.out.clear();
+        self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs[site.to].proc).open);
+        for &field in &call.kept {
+            let value = self.one(site, field)?;
+            site.fields[field].set(&mut self.out, value);
+        }
+        std::mem::swap(&mut self.out, &mut self.kept);
+        // What the callee sees.
+        self.out.clear();
+        self.out.extend_from_slice(&layout.open);
+        for &(here, there, _) in call.globals.iter().filter(|(_, _, live)| *live) {
+            let value = self.one(site, here)?;
+            layout.fields[there].set(&mut self.out, value);
+        }
+        for (at, set) in call.args.iter().enumerate().filter(|(_, set)| set.live) {
+            let value = self.values[at];
+            let free = |field: usize| {
+                let seen = call.globals.iter().any(|&(here, _, live)| here == field && live);
+                !seen && call.kept.binary_search(&field).is_err()
+            };
+            let value = self.stored(site, &call.args, at, value, free)?;
+            layout.fields[set.field].set(&mut self.out, value);
+        }
+        Ok(())
+    }
+
+    /// The value of a field that goes on: one number, or open if no decision narrowed it.
+    fn one(&self, site: Site, field: usize) -> Result<Option<i64>, u32> {
+        match self.field(site, field) {
+            value if value.single() => Ok(Some(value.lo)),
+            value if value.whole => Ok(None),
+            value => Err(value.hole),
+        }
+    }
+
+    /// Finds what must have gone into an edge for the goal to come out: the choices, and the valuation before with
+    /// every open field bound that matters.
+    pub fn explain(&mut self, site: Site, goal: Goal) -> Option<(Vec<Option<i64>>, Vec<u64>)> {
+        let mark = self.mark();
+        self.bind_goal(site, goal);
+        let base = self.mark();
+        let found = self.next(site, base, true, goal).then(|| {
+            let choice = |at: usize| {
+                let value = self.hole(site, (site.fields.len() + at) as u32);
+                value.single().then_some(value.lo)
+            };
+            let choices = (0..site.edge.choices.len()).map(choice).collect();
+            let mut row = site.row.to_vec();
+            for (at, field) in
+                site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none())
+            {
+                let value = self.hole(site, at as u32);
+                if value.single() {
+                    field.set(&mut row, Some(value.lo));
+                }
+            }
+            (choices, row)
+        });
+        self.reset(mark);
+        found
+    }
+
+    /// A field that goes through an edge unchanged must have been what the goal says it is.
+    fn bind_goal(&mut self, site: Site, goal: Goal) {
+        let open = |field: usize| site.fields[field].get(site.row).is_none();
+        match (&site.edge.code, goal) {
+            (Code::Update { sets, .. }, Goal::Row(goal)) => {
+                for (at, field) in site.fields.iter().enumerate() {
+                    if let (true, Some(value)) = (open(at), field.get(goal))
+                        && !sets.iter().any(|set| set.field == at)
+                    {
+                        self.bind(at, value);
+                    }
+                }
+            }
+            (Code::Call(call), Goal::Call(entry, kept)) => {
+                let there = &self.machine.layout(call.callee).fields;
+                let passed = call.globals.iter().map(|&(here, at, _)| (here, there[at].get(entry)));
+                let waiting = call.kept.iter().map(|&here| (here, site.fields[here].get(kept)));
+                for (field, value) in passed.chain(waiting) {
+                    if let (true, Some(value)) = (open(field), value) {
+                        self.bind(field, value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Room `engine/explicit`: search on the fly, one valuation at a time.
+//!
+//! # Idea
+//!
+//! A *context* is a location and a valuation together with the valuation its procedure was entered with. Contexts
+//! are explored depth first, successors made only when they are asked for, and the search ends as soon as every
+//! target is reached. A call looks up who was entered with these values before: if somebody was, the summaries found
+//! so far are used, and those found later are delivered; if not, the callee is explored now.
+//!
+//! A valuation may leave a variable *open*: it stands for all values at once. Variables start open, `x := *` opens x
+//! and forgetting a value that no longer matters opens it too. An open variable is split into values only by an edge
+//! that reads it, and then by halving its range, so that parts in which a condition fails are dropped unseen.
+//!
+//! # Paper
+//!
+//! [vera] Fig. 2. # Departures: the recursion is a stack of our own; open values, live ranges and touched globals
+//! keep apart only what can make a difference, where VERA enumerates all initial valuations; with `shortest` the
+//! contexts are taken in the order of their distance from the start (see [`search`]), which the paper does not do.
+//!
+//! # Cost
+//!
+//! [vera] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them are
+//! enumerated: arithmetic over wide integers is for other engines.
+
+mod code;
+mod expand;
+mod extract;
+mod layout;
+mod search;
+mod store;
+mod value;
+
+use crate::budget::{Budget, Observer};
+use crate::door::{Engine, Unsupported};
+use crate::verdict::Outcome;
+use postbop_ir::{Op, Task, Type};
+
+/// The engine.
+pub struct Explicit;
+
+impl Engine for Explicit {
+    fn name(&self) -> &'static str {
+        "explicit"
+    }
+
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        let program = task.program;
+        let unbounded = |ty: &Type| *ty == Type::Integer;
+        let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
+        let mut ops =
+            program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
+        if program.vars.iter().any(|var| unbounded(&var.ty))
+            || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
+            || ops.any(in_code)
+        {
+            return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
+        }
+        Ok(())
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+        search::check(task, budget, observer)
+    }
+}

@@ -1,0 +1,348 @@
+//! Room `engine/explicit`: the order in which contexts are explored.
+//!
+//! # Idea
+//!
+//! Depth first, the search is a stack of unfinished business: a context with edges left to follow, a summary with
+//! callers left to tell, a call with summaries left to use. Whatever is found new goes on top.
+//!
+//! With `shortest`, contexts are taken from a heap instead, by the number of steps from the start of the run to them.
+//! That number is the distance of their entry plus the steps inside the procedure, where a completed call counts
+//! all its steps; no derivation leads to a smaller number than those it starts from, so the first time a context is
+//! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations [knuth-dijkstra].
+//!
+//! Once a target is reached the others get a fair share of further work, then the search stops.
+
+use super::code::{Code, Machine};
+use super::expand::{Expander, Goal, Site};
+use super::extract::Extractor;
+use super::store::{NOBODY, Origin, Store};
+use crate::budget::{Budget, Observer, Progress};
+use crate::verdict::{Outcome, Verdict, Why};
+use postbop_ir::{EdgeId, LocId, Task};
+use postbop_kit::rows::Full;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How many evaluations pass between two looks at the budget.
+const PATIENCE: u64 = 1 << 10;
+
+/// After a violation the search goes on for this many times the evaluations so far, and this many more.
+const FAIR_SHARE: (u64, u64) = (4, 2_000_000);
+
+/// Unfinished business.
+enum Business {
+    /// Follow the edges of a context, from this one on.
+    Edges { context: u32, at: usize, mark: usize, first: bool },
+    /// Tell these of the callers of its entry that this exit was reached.
+    Callers { exit: u32, next: usize, end: usize },
+    /// Go on from a call with these of the exits of what it entered.
+    Exits { suspension: u32, next: usize, end: usize },
+}
+
+/// What an expansion found, in the expander's rows.
+#[derive(Clone, Copy)]
+enum Found {
+    Context(EdgeId),
+    Call(EdgeId),
+    Nothing,
+}
+
+struct Search<'m, 'a, 't> {
+    machine: &'m Machine<'a>,
+    task: &'t Task<'t>,
+    expander: Expander<'m, 'a>,
+    store: Store,
+    /// By depth first search.
+    business: Vec<Business>,
+    /// By shortest search: contexts by number of steps, and for every row its steps inside the procedure.
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    steps: Vec<u64>,
+    taken: Vec<bool>,
+    /// The targets at a location, for the few locations that have any; and who reached them.
+    targets: Vec<(LocId, usize)>,
+    reached: Vec<Option<u32>>,
+    missing: usize,
+    stop_at: u64,
+    resumed: Vec<u64>,
+}
+
+/// Answers a task.
+pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+    let machine = Machine::new(task.program);
+    let mut search = Search::new(&machine, task);
+    let end = search.run(budget, observer);
+    search.outcome(end.err())
+}
+
+impl<'m, 'a, 't> Search<'m, 'a, 't> {
+    fn new(machine: &'m Machine<'a>, task: &'t Task<'t>) -> Self {
+        let of =
+            |(at, target): (usize, &'t postbop_ir::Target)| target.locs.iter().map(move |&loc| (loc, at));
+        let mut targets: Vec<(LocId, usize)> = task.targets.iter().enumerate().flat_map(of).collect();
+        targets.sort_unstable();
+        Search {
+            machine,
+            task,
+            expander: Expander::new(machine),
+            store: Store::default(),
+            business: Vec::new(),
+            heap: BinaryHeap::new(),
+            steps: Vec::new(),
+            taken: Vec::new(),
+            targets,
+            reached: vec![None; task.targets.len()],
+            missing: task.targets.len(),
+            stop_at: u64::MAX,
+            resumed: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, budget: &Budget, observer: &mut dyn Observer) -> Result<(), Why> {
+        budget.check()?;
+        let full = |_| Why::Memory(u32::MAX as u64 * 8);
+        self.start().map_err(full)?;
+        let mut look = PATIENCE;
+        while self.missing > 0 {
+            let more = if self.task.shortest { self.take() } else { self.work() };
+            if !more.map_err(full)? {
+                return Ok(());
+            }
+            if self.expander.evaluations >= look {
+                look = self.expander.evaluations + PATIENCE;
+                budget.check()?;
+                observer.progress(Progress { unit: "contexts", done: self.store.contexts });
+                if self.expander.evaluations > self.stop_at {
+                    return Err(Why::Stopped);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), Full> {
+        let main = self.machine.program.main;
+        let row = self.machine.layout(main).open.clone();
+        let (entry, _) = self.store.entry(main, &row)?;
+        self.extend_steps(0);
+        self.enter(entry, &row)
+    }
+
+    /// The first context of a new entry.
+    fn enter(&mut self, entry: u32, row: &[u64]) -> Result<(), Full> {
+        let loc = self.machine.program.procs[self.store.entries[entry as usize].proc].entry;
+        self.found(entry, loc, row, Origin { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, 0)
+    }
+
+    /// Rows of all kinds have a place in the tables of the shortest search.
+    fn extend_steps(&mut self, steps: u64) {
+        if self.task.shortest {
+            self.steps.resize(self.store.len(), steps);
+            self.taken.resize(self.store.len(), false);
+        }
+    }
+
+    /// A context was found, so many steps from its entry.
+    fn found(&mut self, entry: u32, loc: LocId, row: &[u64], origin: Origin, steps: u64) -> Result<(), Full> {
+        let (context, new) = self.store.context(entry, loc, row, origin)?;
+        if self.task.shortest {
+            self.extend_steps(u64::MAX);
+            if steps < self.steps[context as usize] {
+                self.steps[context as usize] = steps;
+                self.store.set_origin(context, origin);
+                let total = self.store.entries[entry as usize].distance.saturating_add(steps);
+                self.heap.push(Reverse((total, context)));
+            }
+        } else if new {
+            self.reach(context, loc);
+            let business = if self.is_exit(context) {
+                self.store.entries[entry as usize].exits.push(context);
+                let end = self.store.entries[entry as usize].callers.len();
+                Business::Callers { exit: context, next: 0, end }
+            } else {
+                Business::Edges { context, at: 0, mark: self.expander.mark(), first: true }
+            };
+            self.business.push(business);
+        }
+        Ok(())
+    }
+
+    fn is_exit(&self, context: u32) -> bool {
+        let loc = self.store.loc(context);
+        self.machine.program.procs[self.machine.program.locs[loc].proc].exit == loc
+    }
+
+    /// Notes which targets a context reaches.
+    fn reach(&mut self, context: u32, loc: LocId) {
+        let first = self.targets.partition_point(|&(other, _)| other < loc);
+        for &(_, target) in self.targets[first..].iter().take_while(|&&(other, _)| other == loc) {
+            if self.reached[target].is_none() {
+                self.reached[target] = Some(context);
+                self.missing -= 1;
+                let (times, more) = FAIR_SHARE;
+                self.stop_at = self.stop_at.min(self.expander.evaluations * (times + 1) + more);
+            }
+        }
+    }
+
+    /// One piece of work of the depth-first search; false if none is left.
+    fn work(&mut self) -> Result<bool, Full> {
+        let Some(top) = self.business.last_mut() else { return Ok(false) };
+        match *top {
+            Business::Callers { next, end, .. } | Business::Exits { next, end, .. } if next == end => {
+                self.business.pop();
+            }
+            Business::Callers { exit, ref mut next, .. } => {
+                *next += 1;
+                let entry = self.store.entry_of(exit);
+                let caller = self.store.entries[entry as usize].callers[*next - 1];
+                self.come_back(caller, exit)?;
+            }
+            Business::Exits { suspension, ref mut next, .. } => {
+                *next += 1;
+                let entry = self.store.awaited(suspension);
+                let exit = self.store.entries[entry as usize].exits[*next - 1];
+                self.come_back(suspension, exit)?;
+            }
+            Business::Edges { context, mut at, mark, mut first } => {
+                let found = self.expand(context, &mut at, mark, &mut first);
+                if let Some(Business::Edges { at: place, first: fresh, .. }) = self.business.last_mut() {
+                    (*place, *fresh) = (at, first);
+                }
+                if !self.follow(context, found)? {
+                    self.business.pop();
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// One context of the shortest search; false if none is left.
+    fn take(&mut self) -> Result<bool, Full> {
+        let Some(Reverse((_, context))) = self.heap.pop() else { return Ok(false) };
+        if std::mem::replace(&mut self.taken[context as usize], true) {
+            return Ok(true);
+        }
+        self.reach(context, self.store.loc(context));
+        if self.is_exit(context) {
+            let entry = self.store.entry_of(context) as usize;
+            self.store.entries[entry].exits.push(context);
+            for at in 0..self.store.entries[entry].callers.len() {
+                self.come_back(self.store.entries[entry].callers[at], context)?;
+            }
+            return Ok(true);
+        }
+        let (mut at, mut first) = (0, true);
+        let mark = self.expander.mark();
+        loop {
+            let found = self.expand(context, &mut at, mark, &mut first);
+            if !self.follow(context, found)? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The next successor of a context; `at`, `mark` and `first` say how far the last call came.
+    fn expand(&mut self, context: u32, at: &mut usize, mark: usize, first: &mut bool) -> Found {
+        let program = self.machine.program;
+        let loc = self.store.loc(context);
+        let fields = &self.machine.layout(program.locs[loc].proc).fields;
+        while let Some(&id) = program.leaving(loc).get(*at) {
+            let edge = self.machine.edge(id);
+            let to = program.edges[id].to;
+            let site = Site { edge, to, fields, row: self.store.valuation(context) };
+            if self.expander.next(site, mark, std::mem::take(first), Goal::Any) {
+                return match edge.code {
+                    Code::Update { .. } => Found::Context(id),
+                    Code::Call(_) => Found::Call(id),
+                };
+            }
+            *at += 1;
+            *first = true;
+        }
+        Found::Nothing
+    }
+
+    /// Takes in what an expansion found; false if it was nothing.
+    fn follow(&mut self, context: u32, found: Found) -> Result<bool, Full> {
+        let row = std::mem::take(&mut self.expander.out);
+        let steps = self.steps.get(context as usize).map_or(0, |steps| steps.saturating_add(1));
+        match found {
+            Found::Nothing => {}
+            Found::Context(edge) => {
+                let entry = self.store.entry_of(context);
+                let to = self.machine.program.edges[edge].to;
+                self.found(entry, to, &row, Origin { from: context, edge, exit: NOBODY }, steps)?;
+            }
+            Found::Call(edge) => self.called(context, edge, &row, steps)?,
+        }
+        self.expander.out = row;
+        Ok(!matches!(found, Found::Nothing))
+    }
+
+    /// A context calls; `row` is what the callee sees.
+    fn called(&mut self, context: u32, edge: EdgeId, row: &[u64], steps: u64) -> Result<(), Full> {
+        let entry = self.store.entry_of(context);
+        let callee = self.machine.call(edge).callee;
+        let (entered, new) = self.store.entry(callee, row)?;
+        let (suspension, waits) =
+            self.store.suspension(entry, entered, &self.expander.kept, context, edge)?;
+        self.extend_steps(steps);
+        if !waits {
+            return Ok(());
+        }
+        self.store.entries[entered as usize].callers.push(suspension);
+        if new {
+            let distance = self.store.entries[entry as usize].distance.saturating_add(steps);
+            let entry = &mut self.store.entries[entered as usize];
+            (entry.first, entry.distance) = (suspension, distance);
+            return self.enter(entered, row);
+        }
+        let end = self.store.entries[entered as usize].exits.len();
+        if !self.task.shortest {
+            self.business.push(Business::Exits { suspension, next: 0, end });
+            return Ok(());
+        }
+        for at in 0..end {
+            self.come_back(suspension, self.store.entries[entered as usize].exits[at])?;
+        }
+        Ok(())
+    }
+
+    /// A suspended caller goes on after the callee reached an exit.
+    fn come_back(&mut self, suspension: u32, exit: u32) -> Result<(), Full> {
+        let Origin { edge, .. } = self.store.origin(suspension);
+        let call = self.machine.call(edge);
+        let to = self.machine.program.edges[edge].to;
+        let here = &self.machine.layout(self.machine.program.locs[to].proc).fields;
+        let there = &self.machine.layout(call.callee).fields;
+        let mut row = std::mem::take(&mut self.resumed);
+        row.clear();
+        row.extend_from_slice(self.store.kept(suspension));
+        for &(field, from) in &call.back {
+            here[field].set(&mut row, there[from].get(self.store.valuation(exit)));
+        }
+        let steps = |id: u32| self.steps.get(id as usize).copied().unwrap_or(0);
+        let steps = steps(suspension).saturating_add(steps(exit));
+        let origin = Origin { from: suspension, edge, exit };
+        self.found(self.store.entry_of(suspension), to, &row, origin, steps)?;
+        self.resumed = row;
+        Ok(())
+    }
+
+    fn outcome(self, stopped: Option<Why>) -> Outcome {
+        let summaries = self.store.entries.iter().map(|entry| entry.exits.len() as u64).sum();
+        let stats = vec![
+            ("contexts", self.store.contexts),
+            ("entries", self.store.entries.len() as u64),
+            ("summaries", summaries),
+            ("evaluations", self.expander.evaluations),
+        ];
+        let mut extractor = Extractor::new(self.machine, &self.store);
+        let verdict = |context: &Option<u32>| match (context, &stopped) {
+            (Some(context), _) => Verdict::Violated(extractor.trace(*context)),
+            (None, Some(why)) => Verdict::Unknown(why.clone()),
+            (None, None) => Verdict::Holds,
+        };
+        Outcome { verdicts: self.reached.iter().map(verdict).collect(), stats }
+    }
+}

@@ -1,0 +1,149 @@
+//! Room `engine/explicit`: everything found so far.
+//!
+//! Three kinds of rows share one table and one numbering. A *context* is a location, the entry it belongs to, and a
+//! valuation. An *entry* is a procedure and the values it was entered with. A *suspension* is a caller waiting for an
+//! entry to return: the call, the caller's own entry, and what it keeps meanwhile. Each remembers how it was found.
+
+use postbop_ir::{EdgeId, LocId, ProcId};
+use postbop_kit::rows::{Full, Rows};
+
+/// No row.
+pub const NOBODY: u32 = u32::MAX;
+
+const ENTRY: u64 = 1 << 63;
+const SUSPENSION: u64 = 1 << 62;
+const MOST_ENTRIES: usize = 1 << 30;
+
+/// How a row was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// The context before, or for the return of a call the suspension; [`NOBODY`] at an entry.
+    pub from: u32,
+    /// The edge taken.
+    pub edge: EdgeId,
+    /// For the return of a call: the context at the callee's exit.
+    pub exit: u32,
+}
+
+/// A procedure entered with certain values.
+#[derive(Debug)]
+pub struct Entry {
+    /// The procedure.
+    pub proc: ProcId,
+    /// The suspension that entered it first; [`NOBODY`] for main.
+    pub first: u32,
+    /// All suspensions that wait for it.
+    pub callers: Vec<u32>,
+    /// The contexts at its exit.
+    pub exits: Vec<u32>,
+    /// The number of steps from the start of the run, if that is of interest.
+    pub distance: u64,
+}
+
+/// The table.
+#[derive(Default)]
+pub struct Store {
+    rows: Rows,
+    origins: Vec<Origin>,
+    /// The entries, by number.
+    pub entries: Vec<Entry>,
+    /// The number of contexts.
+    pub contexts: u64,
+    scratch: Vec<u64>,
+}
+
+impl Store {
+    /// The number of rows of all kinds.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn intern(&mut self, head: &[u64], row: &[u64], origin: Origin) -> Result<(u32, bool), Full> {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(head);
+        self.scratch.extend_from_slice(row);
+        let (id, new) = self.rows.intern(&self.scratch)?;
+        if new {
+            self.origins.push(origin);
+        }
+        Ok((id, new))
+    }
+
+    /// Adds a context.
+    pub fn context(
+        &mut self,
+        entry: u32,
+        loc: LocId,
+        row: &[u64],
+        origin: Origin,
+    ) -> Result<(u32, bool), Full> {
+        let (id, new) = self.intern(&[(entry as u64) << 32 | loc.0 as u64], row, origin)?;
+        self.contexts += new as u64;
+        Ok((id, new))
+    }
+
+    /// Adds an entry; its number, and whether it is new.
+    pub fn entry(&mut self, proc: ProcId, row: &[u64]) -> Result<(u32, bool), Full> {
+        let number = self.entries.len() as u32;
+        // An entry's origin says which number it has.
+        let origin = Origin { from: number, edge: EdgeId(0), exit: NOBODY };
+        let (id, new) = self.intern(&[ENTRY | proc.0 as u64], row, origin)?;
+        if !new {
+            return Ok((self.origins[id as usize].from, false));
+        }
+        if self.entries.len() >= MOST_ENTRIES {
+            return Err(Full);
+        }
+        let (callers, exits) = Default::default();
+        self.entries.push(Entry { proc, first: NOBODY, callers, exits, distance: 0 });
+        Ok((number, true))
+    }
+
+    /// Adds a suspension of a context at a call that enters `callee`.
+    pub fn suspension(
+        &mut self,
+        entry: u32,
+        callee: u32,
+        row: &[u64],
+        from: u32,
+        edge: EdgeId,
+    ) -> Result<(u32, bool), Full> {
+        let head = [SUSPENSION | (entry as u64) << 32 | edge.0 as u64, callee as u64];
+        self.intern(&head, row, Origin { from, edge, exit: NOBODY })
+    }
+
+    /// The entry that a context or suspension belongs to.
+    pub fn entry_of(&self, id: u32) -> u32 {
+        (self.rows.row(id)[0] >> 32) as u32 & (MOST_ENTRIES as u32 - 1)
+    }
+
+    /// The location of a context.
+    pub fn loc(&self, context: u32) -> LocId {
+        LocId(self.rows.row(context)[0] as u32)
+    }
+
+    /// The valuation of a context.
+    pub fn valuation(&self, context: u32) -> &[u64] {
+        &self.rows.row(context)[1..]
+    }
+
+    /// What a suspension keeps.
+    pub fn kept(&self, suspension: u32) -> &[u64] {
+        &self.rows.row(suspension)[2..]
+    }
+
+    /// The entry that a suspension waits for.
+    pub fn awaited(&self, suspension: u32) -> u32 {
+        self.rows.row(suspension)[1] as u32
+    }
+
+    /// How a row was found.
+    pub fn origin(&self, id: u32) -> Origin {
+        self.origins[id as usize]
+    }
+
+    /// Notes a better way to a row.
+    pub fn set_origin(&mut self, id: u32, origin: Origin) {
+        self.origins[id as usize] = origin;
+    }
+}

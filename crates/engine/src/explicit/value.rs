@@ -1,0 +1,190 @@
+//! Room `engine/explicit`: values of which only a range may be known.
+//!
+//! # Idea
+//!
+//! An expression over open variables and choices, the *holes*, has a range of values. If the range is enough to
+//! decide a condition, no hole needs a value; if not, the value names a hole on which it depends, and the search
+//! splits that one. A value that depends on no hole is *settled*. A range may decide what a replay, which knows values
+//! or nothing, cannot: `x <= 7` is true of every `uint<3>` but not settled while x is open. The search goes by the
+//! range; whoever writes a trace asks for settled values.
+
+use postbop_ir::{Op, Type};
+
+/// No hole.
+pub const NONE: u32 = u32::MAX;
+
+/// What is known of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Val {
+    /// The least it can be.
+    pub lo: i64,
+    /// The greatest it can be.
+    pub hi: i64,
+    /// A hole it depends on, or [`NONE`] if it is settled.
+    pub hole: u32,
+    /// Whether it is that hole itself, with its whole type as range.
+    pub whole: bool,
+}
+
+impl Val {
+    /// A settled value.
+    pub fn known(value: i64) -> Val {
+        Val { lo: value, hi: value, hole: NONE, whole: false }
+    }
+
+    /// Whether it depends on no hole.
+    pub fn settled(self) -> bool {
+        self.hole == NONE
+    }
+
+    /// Whether it can be only one number.
+    pub fn single(self) -> bool {
+        self.lo == self.hi
+    }
+
+    fn depends(lo: i64, hi: i64, on: [Val; 2]) -> Val {
+        let [a, b] = on;
+        // Prefer a hole whose splitting narrows the range.
+        let hole = if !a.settled() && (!a.single() || b.settled() || b.single()) { a.hole } else { b.hole };
+        Val { lo, hi, hole, whole: false }
+    }
+}
+
+/// The value of an operator with two operands.
+pub fn binary(op: Op, a: Val, b: Val) -> Val {
+    if a.settled() && b.settled() {
+        return Val::known(number(op, a.lo, b.lo));
+    }
+    let (lo, hi) = match op {
+        Op::And => match (a, b) {
+            (Val { lo: 0, hi: 0, hole: NONE, .. }, _) | (_, Val { lo: 0, hi: 0, hole: NONE, .. }) => {
+                return Val::known(0);
+            }
+            (Val { hole: NONE, .. }, other) | (other, Val { hole: NONE, .. }) => return other,
+            _ => (a.lo & b.lo, a.hi & b.hi),
+        },
+        Op::Or => match (a, b) {
+            (Val { lo: 1, hi: 1, hole: NONE, .. }, _) | (_, Val { lo: 1, hi: 1, hole: NONE, .. }) => {
+                return Val::known(1);
+            }
+            (Val { hole: NONE, .. }, other) | (other, Val { hole: NONE, .. }) => return other,
+            _ => (a.lo | b.lo, a.hi | b.hi),
+        },
+        Op::Lt => ((a.hi < b.lo) as i64, (a.lo < b.hi) as i64),
+        Op::Le => ((a.hi <= b.lo) as i64, (a.lo <= b.hi) as i64),
+        Op::Eq => ((a.single() && b.single() && a.lo == b.lo) as i64, (a.lo <= b.hi && b.lo <= a.hi) as i64),
+        Op::Xor => {
+            (!(a.lo <= b.hi && b.lo <= a.hi) as i64, !(a.single() && b.single() && a.lo == b.lo) as i64)
+        }
+        Op::Add(ty) => within(ty, a.lo as i128 + b.lo as i128, a.hi as i128 + b.hi as i128),
+        Op::Sub(ty) => within(ty, a.lo as i128 - b.hi as i128, a.hi as i128 - b.lo as i128),
+        Op::Mul(ty) => {
+            let ends =
+                [(a.lo, b.lo), (a.lo, b.hi), (a.hi, b.lo), (a.hi, b.hi)].map(|(a, b)| a as i128 * b as i128);
+            within(ty, ends.into_iter().min().unwrap_or(0), ends.into_iter().max().unwrap_or(0))
+        }
+        _ => unreachable!("{op:?} does not take two operands"),
+    };
+    Val::depends(lo, hi, [a, b])
+}
+
+/// The value of an operator with one operand.
+pub fn unary(op: Op, a: Val) -> Val {
+    let (lo, hi) = match op {
+        Op::Not => (1 - a.hi, 1 - a.lo),
+        Op::Neg(ty) if a.settled() => return Val::known(wrapped(ty, -(a.lo as i128))),
+        Op::Neg(ty) => within(ty, -(a.hi as i128), -(a.lo as i128)),
+        _ => unreachable!("{op:?} does not take one operand"),
+    };
+    Val { lo, hi, hole: a.hole, whole: false }
+}
+
+/// One of two values, as a condition says.
+pub fn ite(c: Val, a: Val, b: Val) -> Val {
+    match (c.settled(), c.lo) {
+        (true, 0) => b,
+        (true, _) => a,
+        _ if a == b && a.settled() => a,
+        _ => {
+            let (lo, hi) = match (c.lo, c.hi) {
+                (1, _) => (a.lo, a.hi),
+                (_, 0) => (b.lo, b.hi),
+                _ => (a.lo.min(b.lo), a.hi.max(b.hi)),
+            };
+            Val { lo, hi, hole: c.hole, whole: false }
+        }
+    }
+}
+
+fn number(op: Op, a: i64, b: i64) -> i64 {
+    match op {
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::Xor => (a != b) as i64,
+        Op::Eq => (a == b) as i64,
+        Op::Lt => (a < b) as i64,
+        Op::Le => (a <= b) as i64,
+        Op::Add(ty) => wrapped(ty, a as i128 + b as i128),
+        Op::Sub(ty) => wrapped(ty, a as i128 - b as i128),
+        Op::Mul(ty) => wrapped(ty, a as i128 * b as i128),
+        _ => unreachable!("{op:?} does not take two operands"),
+    }
+}
+
+/// Keeps the low bits. This engine has its own arithmetic: it is judged against that of `ir`.
+fn wrapped(ty: Type, value: i128) -> i64 {
+    let size = 1i128 << ty.bits().expect("bounded types only");
+    let low = value.rem_euclid(size);
+    (if low > ty.max() as i128 { low - size } else { low }) as i64
+}
+
+/// The range, if it does not wrap; else all of the type.
+fn within(ty: Type, lo: i128, hi: i128) -> (i64, i64) {
+    if lo >= ty.min() as i128 && hi <= ty.max() as i128 {
+        (lo as i64, hi as i64)
+    } else {
+        (ty.min(), ty.max())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every operator, on every pair of ranges of a small type: the range of the result covers all results.
+    #[test]
+    fn ranges_cover_what_they_stand_for() {
+        for ty in [Type::Uint(2), Type::Int(3)] {
+            let ops = [Op::Add(ty), Op::Sub(ty), Op::Mul(ty), Op::Eq, Op::Lt, Op::Le];
+            let all: Vec<(i64, i64)> =
+                (ty.min()..=ty.max()).flat_map(|lo| (lo..=ty.max()).map(move |hi| (lo, hi))).collect();
+            for op in ops {
+                for (&(alo, ahi), &(blo, bhi)) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
+                    let hole =
+                        |lo, hi, hole| Val { lo, hi, hole: if lo == hi { NONE } else { hole }, whole: false };
+                    let result = binary(op, hole(alo, ahi, 1), hole(blo, bhi, 2));
+                    for (a, b) in (alo..=ahi).flat_map(|a| (blo..=bhi).map(move |b| (a, b))) {
+                        let exact = number(op, a, b);
+                        assert!(result.lo <= exact && exact <= result.hi, "{op:?} {a} {b}: {result:?}");
+                    }
+                    assert_eq!(result.settled(), alo == ahi && blo == bhi);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_hole_is_named_only_where_it_matters() {
+        let x = Val { lo: 0, hi: 1, hole: 7, whole: true };
+        assert_eq!(binary(Op::And, Val::known(0), x), Val::known(0));
+        assert_eq!(binary(Op::And, Val::known(1), x), x);
+        assert_eq!(binary(Op::Or, x, Val::known(1)), Val::known(1));
+        assert_eq!(ite(x, Val::known(3), Val::known(3)), Val::known(3));
+        assert_eq!(unary(Op::Not, x).hole, 7);
+        let wide = Val { lo: 0, hi: 7, hole: 9, whole: true };
+        let certain = binary(Op::Le, wide, Val::known(7));
+        assert_eq!((certain.lo, certain.hi, certain.hole), (1, 1, 9));
+        // The hole that decides is the one to split.
+        assert_eq!(binary(Op::And, certain, x).hole, 7);
+    }
+}

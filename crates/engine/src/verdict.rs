@@ -1,0 +1,76 @@
+//! Room `engine`: what comes out of the door.
+
+use postbop_ir::Trace;
+use std::fmt;
+use std::time::Duration;
+
+/// The answer to one property.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// No run violates it.
+    Holds,
+    /// This run does.
+    Violated(Trace),
+    /// Nobody knows, and this is why.
+    Unknown(Why),
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// The time was up.
+    Time(Duration),
+    /// The memory limit, in bytes, was reached.
+    Memory(u64),
+    /// Somebody called the work off.
+    Cancelled,
+    /// Another property was found violated, and this one was not settled soon after.
+    Stopped,
+    /// No engine takes such a program.
+    Unsupported(String),
+    /// The engine gave an answer that did not stand, or broke down.
+    EngineBug(String),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Time(limit) => write!(f, "time limit of {} s", limit.as_secs_f64()),
+            Why::Memory(limit) => write!(f, "memory limit of {} MB", limit / 1_000_000),
+            Why::Cancelled => write!(f, "interrupted"),
+            Why::Stopped => write!(f, "stopped after another violation"),
+            Why::Unsupported(what) => write!(f, "unsupported: {what}"),
+            Why::EngineBug(what) => write!(f, "a bug in postbop: {what}"),
+        }
+    }
+}
+
+/// Counters of one run, in the order in which they are shown.
+pub type Stats = Vec<(&'static str, u64)>;
+
+/// What an engine says: one verdict per target, and what it counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// In the order of the task's targets.
+    pub verdicts: Vec<Verdict>,
+    /// What it counted.
+    pub stats: Stats,
+}
+
+impl Outcome {
+    /// The same reason for all of `count` targets.
+    pub fn unknown(count: usize, why: &Why) -> Self {
+        Outcome { verdicts: vec![Verdict::Unknown(why.clone()); count], stats: Vec::new() }
+    }
+}
+
+/// What comes out of the door.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// The engine that answered.
+    pub engine: &'static str,
+    /// In the order of the task's targets.
+    pub verdicts: Vec<Verdict>,
+    /// What the engine counted.
+    pub stats: Stats,
+}

@@ -1,0 +1,289 @@
+//! Room `ir`: one frame of a trace, run step by step. The idea is in [`super`].
+
+use crate::eval::{Cell, Context, eval};
+use crate::expr::Expr;
+use crate::ids::{LocId, ProcId, SegmentId, Table, VarId};
+use crate::program::{Action, Edge, Program, Scope};
+use crate::trace::{Frame, Known, Step};
+use crate::types::Type;
+use std::collections::BTreeMap;
+
+/// What a completed call does, in terms of what was at its entry.
+pub(super) struct Effect {
+    proc: ProcId,
+    /// What the segment counts on at entry.
+    entry: Known,
+    /// The globals it knows something about at the end; all others are as they were.
+    globals: Vec<(VarId, Cell)>,
+    results: Vec<Cell>,
+}
+
+/// A call that has not come back: what it passes on.
+pub(super) struct Opened {
+    callee: ProcId,
+    args: Vec<Cell>,
+    globals: BTreeMap<VarId, Cell>,
+}
+
+/// One frame being run.
+pub(super) struct Run<'a> {
+    program: &'a Program,
+    effects: &'a Table<SegmentId, Effect>,
+    proc: ProcId,
+    pub(super) loc: LocId,
+    /// The variables that are not what they were at entry.
+    cells: BTreeMap<VarId, Cell>,
+    entry: Known,
+    pub(super) opened: Option<Opened>,
+    pub(super) returned: Option<Vec<Cell>>,
+    /// For each step the variables that got a value they were not known to have.
+    pub(super) changes: Vec<Known>,
+}
+
+/// The valuations before and after an assignment.
+struct Two<'a> {
+    old: &'a Run<'a>,
+    new: &'a [(VarId, Cell)],
+}
+
+impl Context for Two<'_> {
+    fn current(&self, var: VarId) -> Cell {
+        self.old.cell(var)
+    }
+    fn next(&self, var: VarId) -> Cell {
+        let changed = self.new.iter().find(|(target, _)| *target == var);
+        changed.map_or_else(|| self.old.cell(var), |(_, cell)| *cell)
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Starts a frame. Inside a pending call its globals and parameters are what the caller passes; in a segment
+    /// they stand for whatever they will be.
+    pub(super) fn enter(
+        program: &'a Program,
+        effects: &'a Table<SegmentId, Effect>,
+        frame: &Frame,
+        caller: Option<&Opened>,
+    ) -> Result<Self, String> {
+        let proc = program.procs.get(frame.proc).ok_or("no such procedure")?;
+        let mut run = Run {
+            program,
+            effects,
+            proc: frame.proc,
+            loc: proc.entry,
+            cells: BTreeMap::new(),
+            entry: frame.entry.clone(),
+            opened: None,
+            returned: None,
+            changes: Vec::new(),
+        };
+        if let Some(caller) = caller {
+            if caller.callee != frame.proc {
+                return Err("is not the procedure that was called".into());
+            }
+            run.cells.clone_from(&caller.globals);
+            run.cells.extend(proc.params().iter().copied().zip(caller.args.iter().copied()));
+        }
+        let passed = |var: VarId| program.is_global(var) || proc.params().contains(&var);
+        for pair in frame.entry.windows(2) {
+            if pair[0].0 >= pair[1].0 {
+                return Err("its entry is not in order".into());
+            }
+        }
+        for &(var, value) in &frame.entry {
+            run.in_scope(var)?;
+            in_type(program.vars[var].ty, value)?;
+            if caller.is_some() && passed(var) && run.cell(var) != Cell::Known(value) {
+                return Err(format!(
+                    "counts on {} = {value}, which the caller does not pass",
+                    program.vars[var].name
+                ));
+            }
+            run.cells.insert(var, Cell::Known(value));
+        }
+        Ok(run)
+    }
+
+    fn in_scope(&self, var: VarId) -> Result<(), String> {
+        match self.program.vars.get(var).map(|var| var.scope) {
+            Some(Scope::Global) => Ok(()),
+            Some(Scope::Local(proc)) if proc == self.proc => Ok(()),
+            _ => Err(format!("{var} is not in scope")),
+        }
+    }
+
+    fn cell(&self, var: VarId) -> Cell {
+        if let Some(&cell) = self.cells.get(&var) {
+            return cell;
+        }
+        let proc = &self.program.procs[self.proc];
+        if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
+    }
+
+    pub(super) fn steps(&mut self, steps: &[Step]) -> Result<(), (usize, String)> {
+        for (number, step) in steps.iter().enumerate() {
+            self.changes.push(Known::new());
+            self.step(step).map_err(|reason| (number, reason))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        if self.opened.is_some() || self.returned.is_some() {
+            return Err("goes on after the frame was left".into());
+        }
+        let edge: &'a Edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+        if edge.from != self.loc {
+            return Err(format!("{} leaves {}, but the run is at {}", step.edge, edge.from, self.loc));
+        }
+        if step.call.is_some() && !matches!(edge.action, Action::Call { .. }) {
+            return Err("is no call".into());
+        }
+        let mut choices = self.choices(&edge.action, &step.choices)?.into_iter();
+        self.act(&edge.action, &mut choices, step.call)?;
+        self.loc = edge.to;
+        Ok(())
+    }
+
+    fn act(
+        &mut self,
+        action: &'a Action,
+        choices: &mut std::vec::IntoIter<Cell>,
+        call: Option<SegmentId>,
+    ) -> Result<(), String> {
+        match action {
+            Action::Assume(condition) => self.must_hold(condition, &[], choices)?,
+            Action::Assign { targets, values, constraint } => {
+                let values = self.values(values, choices)?;
+                let new: Vec<_> = targets.iter().copied().zip(values).collect();
+                if let Some(constraint) = constraint {
+                    self.must_hold(constraint, &new, choices)?;
+                }
+                self.set(new);
+            }
+            Action::Havoc(vars) => self.set(vars.iter().copied().zip(choices)),
+            Action::Return(values) => self.returned = Some(self.values(values, choices)?),
+            Action::Call { callee, args, results } => {
+                let args = self.values(args, choices)?;
+                match call {
+                    Some(call) => self.come_back(*callee, &args, results, call)?,
+                    None => {
+                        let is_global = |(&var, &cell): (&VarId, &Cell)| {
+                            self.program.is_global(var).then_some((var, cell))
+                        };
+                        let globals = self.cells.iter().filter_map(is_global).collect();
+                        self.opened = Some(Opened { callee: *callee, args, globals });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn choices(&self, action: &Action, given: &[Option<i64>]) -> Result<Vec<Cell>, String> {
+        let types: Vec<Type> = match action {
+            Action::Havoc(vars) => vars.iter().map(|&var| self.program.vars[var].ty).collect(),
+            _ => action.exprs().flat_map(Expr::choices).collect(),
+        };
+        if types.len() != given.len() {
+            return Err(format!("makes {} choices, not {}", types.len(), given.len()));
+        }
+        let cell = |(ty, choice): (Type, &Option<i64>)| match *choice {
+            None => Ok(Cell::Any),
+            Some(value) => in_type(ty, value).map(|()| Cell::Known(value)),
+        };
+        types.into_iter().zip(given).map(cell).collect()
+    }
+
+    fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Vec<Cell>, String> {
+        let value = |expr| eval(expr, &Two { old: self, new: &[] }, choices);
+        let values: Result<Vec<Cell>, _> = exprs.iter().map(value).collect();
+        values.map_err(|_| "an integer is too large for us".into())
+    }
+
+    fn must_hold(
+        &self,
+        condition: &Expr,
+        new: &[(VarId, Cell)],
+        choices: &mut std::vec::IntoIter<Cell>,
+    ) -> Result<(), String> {
+        match eval(condition, &Two { old: self, new }, choices) {
+            Ok(Cell::Known(0)) => Err("its condition is false".into()),
+            Ok(Cell::Known(_)) => Ok(()),
+            Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
+            Err(_) => Err("an integer is too large for us".into()),
+        }
+    }
+
+    fn come_back(
+        &mut self,
+        callee: ProcId,
+        args: &[Cell],
+        results: &[Option<VarId>],
+        call: SegmentId,
+    ) -> Result<(), String> {
+        let effect = self.effects.get(call).ok_or_else(|| format!("{call} is not a segment before this"))?;
+        if effect.proc != callee {
+            return Err(format!("{call} is a run of another procedure"));
+        }
+        let params = self.program.procs[callee].params();
+        let passed = |var: VarId| match params.iter().position(|&param| param == var) {
+            Some(at) => args[at],
+            None => self.cell(var),
+        };
+        for &(var, value) in &effect.entry {
+            let arrives = self.program.is_global(var) || params.contains(&var);
+            if arrives && passed(var) != Cell::Known(value) {
+                let name = &self.program.vars[var].name;
+                return Err(format!("{call} counts on {name} = {value}, which is not passed"));
+            }
+        }
+        let here = |cell: &Cell| match *cell {
+            Cell::Entry(var) => passed(var),
+            cell => cell,
+        };
+        let globals: Vec<_> = effect.globals.iter().map(|(var, cell)| (*var, here(cell))).collect();
+        let returned: Vec<_> = effect.results.iter().map(here).collect();
+        let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, cell)));
+        let mut changed: BTreeMap<VarId, Cell> = globals.into_iter().collect();
+        changed.extend(received);
+        self.set(changed);
+        Ok(())
+    }
+
+    /// Stores cells, and notes those that got a value they were not known to have.
+    fn set(&mut self, cells: impl IntoIterator<Item = (VarId, Cell)>) {
+        for (var, cell) in cells {
+            let before = self.cells.insert(var, cell);
+            if let (Cell::Known(value), Some(changes)) = (cell, self.changes.last_mut())
+                && before != Some(cell)
+            {
+                changes.push((var, value));
+            }
+        }
+    }
+
+    /// Ends a segment, which must have returned.
+    pub(super) fn leave(self) -> Result<Effect, String> {
+        let results = self.returned.ok_or("a segment ends in a return")?;
+        let is_global = |&(&var, _): &(&VarId, &Cell)| self.program.is_global(var);
+        let globals = self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect();
+        Ok(Effect { proc: self.proc, entry: self.entry, globals, results })
+    }
+}
+
+impl Effect {
+    /// The globals whose value is known at the end.
+    pub(super) fn exit(&self) -> Known {
+        self.globals.iter().filter_map(|(var, cell)| Some((*var, cell.known()?))).collect()
+    }
+
+    /// The results, where known.
+    pub(super) fn results(&self) -> Vec<Option<i64>> {
+        self.results.iter().map(|cell| cell.known()).collect()
+    }
+}
+
+fn in_type(ty: Type, value: i64) -> Result<(), String> {
+    if ty.contains(value) { Ok(()) } else { Err(format!("{value} is no {ty}")) }
+}
