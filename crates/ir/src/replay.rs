@@ -16,9 +16,9 @@
 
 mod run;
 
-use crate::ids::{LocId, SegmentId, Table};
+use crate::ids::{LocId, SegmentId, Table, VarId};
 use crate::program::Program;
-use crate::trace::{Known, Trace};
+use crate::trace::Trace;
 use run::{Effect, Opened, Run};
 use std::fmt;
 
@@ -64,13 +64,16 @@ pub fn complete(program: &Program, trace: &mut Trace) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// For each step the variables that got a value they were not known to have.
+/// The variables of which something else is known after a step: their value, or that it is open.
+pub type Change = Vec<(VarId, Option<i64>)>;
+
+/// What each step of a trace changes.
 #[derive(Debug)]
 pub struct Changes {
     /// Of the steps of each segment.
-    pub segments: Table<SegmentId, Vec<Known>>,
+    pub segments: Table<SegmentId, Vec<Change>>,
     /// Of the steps of each frame.
-    pub frames: Vec<Vec<Known>>,
+    pub frames: Vec<Vec<Change>>,
 }
 
 /// What each step of a trace changes.

@@ -36,8 +36,8 @@ pub(super) struct Run<'a> {
     entry: Known,
     pub(super) opened: Option<Opened>,
     pub(super) returned: Option<Vec<Cell>>,
-    /// For each step the variables that got a value they were not known to have.
-    pub(super) changes: Vec<Known>,
+    /// For each step the variables of which something else is known afterwards.
+    pub(super) changes: Vec<Vec<(VarId, Option<i64>)>>,
 }
 
 /// The valuations before and after an assignment.
@@ -122,7 +122,7 @@ impl<'a> Run<'a> {
 
     pub(super) fn steps(&mut self, steps: &[Step]) -> Result<(), (usize, String)> {
         for (number, step) in steps.iter().enumerate() {
-            self.changes.push(Known::new());
+            self.changes.push(Vec::new());
             self.step(step).map_err(|reason| (number, reason))?;
         }
         Ok(())
@@ -251,14 +251,14 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Stores cells, and notes those that got a value they were not known to have.
+    /// Stores cells, and notes those of which something else is known now.
     fn set(&mut self, cells: impl IntoIterator<Item = (VarId, Cell)>) {
         for (var, cell) in cells {
-            let before = self.cells.insert(var, cell);
-            if let (Cell::Known(value), Some(changes)) = (cell, self.changes.last_mut())
-                && before != Some(cell)
+            let before = self.cells.insert(var, cell).and_then(Cell::known);
+            if before != cell.known()
+                && let Some(changes) = self.changes.last_mut()
             {
-                changes.push((var, value));
+                changes.push((var, cell.known()));
             }
         }
     }

@@ -1,0 +1,134 @@
+//! Room `cli/commands`: `postbop check`.
+
+use crate::args::{Check, Format};
+use crate::input::{self, Input};
+use crate::report::{json, text};
+use crate::{ALLOCATOR, Said, Status, properties};
+use indicatif::{ProgressBar, ProgressStyle};
+use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdict, Why, verify};
+use postbop_ir::{Program, Target, Task};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Decides the properties of a program.
+pub fn run(args: &Check, said: &mut Said) -> Status {
+    let start = Instant::now();
+    let budget = budget(args);
+    let input = match input::read(&args.source, said) {
+        Ok(input) => input,
+        Err(status) => return status,
+    };
+    let read = start.elapsed();
+    let Some(program) = &input.program else { return concurrent(&input, args, said) };
+    let targets = match properties::targets(&input, program, &args.target) {
+        Ok(targets) => targets,
+        Err(message) => {
+            said.err.push_str(&format!("error: {}: {message}\n", input.name));
+            return Status::BadInput;
+        }
+    };
+    if targets.is_empty() {
+        said.err.push_str("note: there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR\n");
+        said.err.push_str("      `--target LABEL` asks whether a label is reached; `postbop list` shows them\n");
+    }
+    let task = Task { program, targets: &targets, shortest: args.shortest };
+    let choice = match args.engine.as_str() {
+        "auto" => Choice::Auto,
+        name => Choice::Named(name),
+    };
+    let mut report = verify(&task, choice, &budget, &mut Spinner::new());
+    report.stats.push(("read_us", read.as_micros() as u64));
+    report.stats.push(("total_us", start.elapsed().as_micros() as u64));
+    report.stats.push(("peak_bytes", ALLOCATOR.max_allocated() as u64));
+    tell(&input, program, &targets, &report, args, said);
+    status(&report.verdicts)
+}
+
+fn tell(input: &Input, program: &Program, targets: &[Target], report: &Report, args: &Check, said: &mut Said) {
+    match args.format {
+        Format::Json => {
+            let value = json::report(input, program, targets, report, &report.stats);
+            said.out.push_str(&format!("{value}\n"));
+        }
+        Format::Human => {
+            if args.stats {
+                said.out.push_str(&text::stats(report.engine, &report.stats));
+                said.out.push('\n');
+            }
+            said.out.push_str(&text::report(input, program, targets, report, args.trace));
+        }
+    }
+}
+
+fn status(verdicts: &[Verdict]) -> Status {
+    if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown(Why::EngineBug(_)))) {
+        return Status::Bug;
+    }
+    match json::overall(verdicts) {
+        "violated" => Status::Violated,
+        "unknown" => Status::Unknown,
+        _ => Status::Good,
+    }
+}
+
+/// A program with threads: read and checked, but no engine takes it yet.
+fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
+    let why = Why::Unsupported("programs with threads".into());
+    let name = if args.target.is_empty() { "program".to_owned() } else { args.target.join(", ") };
+    let targets = [Target { name, locs: Vec::new() }];
+    let Outcome { verdicts, stats } = Outcome::unknown(1, &why);
+    let report = Report { engine: "none", verdicts, stats };
+    tell(input, &postbop_ir::Builder::default().finish(postbop_ir::ProcId(0)), &targets, &report, args, said);
+    Status::Unknown
+}
+
+fn budget(args: &Check) -> Budget {
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&cancelled);
+    // The first Ctrl-C asks politely; the second is for a program that does not listen.
+    let handler = move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    let _ = ctrlc::set_handler(handler);
+    let budget = Budget::unlimited().with_cancel(cancelled);
+    let budget = budget.with_memory(args.memory, || ALLOCATOR.allocated() as u64);
+    match args.timeout {
+        Some(limit) => budget.with_time(limit),
+        None => budget,
+    }
+}
+
+/// Progress on a terminal, and nowhere else.
+struct Spinner(Option<ProgressBar>);
+
+impl Spinner {
+    fn new() -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        Spinner(terminal.then(|| {
+            let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+            ProgressBar::new_spinner().with_style(style)
+        }))
+    }
+}
+
+impl Observer for Spinner {
+    fn progress(&mut self, progress: Progress) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(format!("{} {}", progress.done, progress.unit));
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Room `cli/commands`: `postbop list` and `postbop emit`.
+
+use crate::args::Source;
+use crate::input::{self, Input};
+use crate::{Said, Status, properties};
+use postbop_ir::{Program, text};
+use std::fmt::Write;
+
+/// Lists the procedures, labels and properties of a program.
+pub fn list(args: &Source, said: &mut Said) -> Status {
+    with_program(args, said, |input, program, out| {
+        let _ = writeln!(out, "procedures");
+        for (id, proc) in program.procs.pairs() {
+            let (line, _) = input.position(proc.span);
+            let locs = program.locs.iter().filter(|loc| loc.proc == id).count();
+            let (params, locals) = (proc.params, proc.locals.len() - proc.params);
+            let name = &proc.name;
+            let _ = writeln!(
+                out,
+                "  {line:>6}  {name}: {params} parameters, {locals} other locals, {locs} locations"
+            );
+        }
+        let _ = writeln!(out, "labels");
+        for label in &program.labels {
+            let loc = program.locs[label.loc];
+            let (line, _) = input.position(loc.span);
+            let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs[loc.proc].name, label.name);
+        }
+        let _ = writeln!(out, "properties checked by default");
+        for target in properties::targets(input, program, &[]).unwrap_or_default() {
+            let (line, _) = input.position(program.locs[target.locs[0]].span);
+            let _ = writeln!(out, "  {line:>6}  {}", target.name);
+        }
+    })
+}
+
+/// Prints the program graph.
+pub fn emit(args: &Source, said: &mut Said) -> Status {
+    with_program(args, said, |_, program, out| out.push_str(&text::print(program)))
+}
+
+fn with_program(args: &Source, said: &mut Said, show: impl FnOnce(&Input, &Program, &mut String)) -> Status {
+    match input::read(args, said) {
+        Err(status) => status,
+        Ok(Input { program: None, name, .. }) => {
+            said.err.push_str(&format!("{name}: a program with threads, which has no graph yet\n"));
+            Status::Unknown
+        }
+        Ok(input) => {
+            if let Some(program) = &input.program {
+                show(&input, program, &mut said.out);
+            }
+            Status::Good
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Room `cli`: from a path to a program.
+
+use crate::args::{Dialect, Source};
+use crate::{Said, Status, report};
+use postbop_front::{LineIndex, Options, Reading, Severity};
+use postbop_ir::{Program, Span, text, validate};
+use std::io::Read;
+use std::path::Path;
+
+/// A program and the text it came from.
+pub struct Input {
+    /// What users call the file.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// Its lines.
+    pub lines: LineIndex,
+    /// The program; none if it has threads, which are not lowered yet.
+    pub program: Option<Program>,
+}
+
+impl Input {
+    /// The line and column of a span's start.
+    pub fn position(&self, span: Span) -> (usize, usize) {
+        self.lines.line_column(&self.text, span.start)
+    }
+
+    /// The text of a span on one line.
+    pub fn excerpt(&self, span: Span) -> String {
+        const MOST: usize = 60;
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let words = text.split_whitespace().take(MOST).collect::<Vec<_>>().join(" ");
+        match words.char_indices().nth(MOST) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        }
+    }
+}
+
+/// The bytes of a file, or of standard input.
+pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
+    let result = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+    } else if path.is_dir() {
+        Err(std::io::Error::other("is a directory"))
+    } else {
+        std::fs::read(path)
+    };
+    result.map_err(|error| {
+        said.err.push_str(&format!("error: {}: {error}\n", path.display()));
+        Status::BadInput
+    })
+}
+
+/// The options of the front end.
+pub fn options(source: &Source) -> Options {
+    let dialect = match source.dialect {
+        Dialect::Auto => postbop_front::Dialect::Auto,
+        Dialect::Slam => postbop_front::Dialect::Slam,
+        Dialect::Satabs => postbop_front::Dialect::Satabs,
+    };
+    Options { dialect }
+}
+
+/// Reads a program, and says what is wrong with it.
+pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
+    let bytes = bytes(&source.file, said)?;
+    let name = source.file.display().to_string();
+    if bytes.starts_with(b"postbop-ir") {
+        return graph(name, bytes, said);
+    }
+    let Reading { text, program, concurrent, diagnostics } = postbop_front::read(&bytes, options(source));
+    let lines = LineIndex::new(&text);
+    report::diagnostics::render(&name, &text, &lines, &diagnostics, &mut said.err);
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    if failed || program.is_none() && concurrent.is_none() {
+        return Err(Status::BadInput);
+    }
+    if let Some(flaw) = program.as_ref().and_then(|program| validate(program).into_iter().next()) {
+        panic!("the front end made a program that is not well formed: {flaw}");
+    }
+    Ok(Input { name, text, lines, program })
+}
+
+/// Reads a program graph.
+fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status> {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let parsed = text::parse(&text).map_err(|error| error.to_string());
+    let valid = parsed.and_then(|program| match validate(&program).into_iter().next() {
+        None => Ok(program),
+        Some(flaw) => Err(format!("not well formed: {flaw}")),
+    });
+    match valid {
+        // Spans of a graph point into the source it was made from, not into its own text.
+        Ok(program) => Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program: Some(program) }),
+        Err(message) => {
+            said.err.push_str(&format!("error: {name}: {message}\n"));
+            Err(Status::BadInput)
+        }
+    }
+}

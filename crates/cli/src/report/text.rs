@@ -1,0 +1,57 @@
+//! Room `cli/report`: the report of a check for people.
+
+use super::json::{overall, status};
+use super::story;
+use crate::args::Detail;
+use crate::input::Input;
+use postbop_engine::{Report, Stats, Verdict, Why};
+use postbop_ir::{Program, Target};
+use std::fmt::Write;
+
+/// The report of a check. Its last line is the verdict.
+pub fn report(input: &Input, program: &Program, targets: &[Target], report: &Report, detail: Detail) -> String {
+    let mut out = String::new();
+    let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
+    for (target, verdict) in targets.iter().zip(&report.verdicts) {
+        let name = &target.name;
+        let _ = match verdict {
+            Verdict::Violated(trace) => {
+                let length = trace.length();
+                let s = if length == 1 { "" } else { "s" };
+                writeln!(out, "{name:<width$}  violated by a run of {length} step{s}")
+            }
+            Verdict::Unknown(why) => writeln!(out, "{name:<width$}  unknown: {why}"),
+            Verdict::Holds => writeln!(out, "{name:<width$}  holds"),
+        };
+        if let (Verdict::Violated(trace), false) = (verdict, detail == Detail::None) {
+            out.push('\n');
+            out.push_str(&story::tell(input, program, trace, detail));
+            let _ = writeln!(out, "        {name} is reached\n");
+        }
+    }
+    let _ = match reason(&report.verdicts) {
+        Some(why) => writeln!(out, "VERDICT: unknown ({why})"),
+        None => writeln!(out, "VERDICT: {}", overall(&report.verdicts)),
+    };
+    out
+}
+
+/// Why the verdict on all properties is unknown, if it is.
+fn reason(verdicts: &[Verdict]) -> Option<&Why> {
+    if verdicts.iter().any(|verdict| status(verdict) == "violated") {
+        return None;
+    }
+    verdicts.iter().find_map(|verdict| match verdict {
+        Verdict::Unknown(why) => Some(why),
+        _ => None,
+    })
+}
+
+/// The counters of a run.
+pub fn stats(engine: &str, stats: &Stats) -> String {
+    let mut out = format!("engine        {engine}\n");
+    for (name, value) in stats {
+        let _ = writeln!(out, "{name:<12}  {value}");
+    }
+    out
+}
