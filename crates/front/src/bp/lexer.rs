@@ -1,0 +1,238 @@
+//! Room `front`: source text to tokens.
+//!
+//! Written by hand rather than generated, because what a name is depends on the dialect (`a-b` is one name in
+//! SatAbs files), because comments are kept for the formatter, and because a token of ten megabytes must not cost
+//! more than its length.
+//!
+//! # Departures
+//! Bebop, Moped and Getafix skip every character they do not know. We report it: a run of such characters once.
+
+use super::token::{Kind, Sym, Token};
+use crate::diagnostic::{Code, Diagnostic, Sink};
+use postbop_ir::Span;
+use rustc_hash::FxHashMap;
+
+/// A comment, kept for the formatter.
+#[derive(Clone, Copy, Debug)]
+pub struct Comment {
+    /// Where it stands, without the end of its line.
+    pub span: Span,
+    /// Whether only blanks stand before it on its line.
+    pub own_line: bool,
+}
+
+/// The tokens of a source, the last of which is the end of the file, and what lies between them.
+#[derive(Debug)]
+pub struct Lexed<'t> {
+    /// The tokens in order.
+    pub tokens: Vec<Token>,
+    /// The comments in order.
+    pub comments: Vec<Comment>,
+    /// The spelling of every name.
+    pub names: Vec<&'t str>,
+}
+
+/// The symbol of `_`, which discards a value.
+pub const DISCARD: Sym = 0;
+
+/// Splits a text into tokens. With `hyphens`, a `-` may continue a name.
+pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
+    let mut lexer = Lexer {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        hyphens,
+        own_line: true,
+        symbols: FxHashMap::default(),
+        out: Lexed { tokens: Vec::with_capacity(text.len() / 4), comments: Vec::new(), names: Vec::new() },
+        bad: None,
+    };
+    lexer.intern("_");
+    while lexer.at < lexer.bytes.len() && !sink.is_full() {
+        lexer.step(sink);
+    }
+    lexer.flush_bad(sink);
+    let end = text.len() as u32;
+    lexer.out.tokens.push(Token { kind: Kind::EndOfFile, sym: DISCARD, start: end, end });
+    lexer.out
+}
+
+struct Lexer<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    hyphens: bool,
+    /// Whether only blanks were seen since the last end of a line.
+    own_line: bool,
+    symbols: FxHashMap<&'t str, Sym>,
+    out: Lexed<'t>,
+    /// A run of bad characters that is not reported yet.
+    bad: Option<Span>,
+}
+
+fn continues_name(byte: u8, hyphens: bool) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#') || (hyphens && byte == b'-')
+}
+
+impl<'t> Lexer<'t> {
+    fn intern(&mut self, name: &'t str) -> Sym {
+        let names = &mut self.out.names;
+        *self.symbols.entry(name).or_insert_with(|| {
+            names.push(name);
+            names.len() as Sym - 1
+        })
+    }
+
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn push(&mut self, kind: Kind, sym: Sym, len: usize) {
+        let start = self.at as u32;
+        self.at += len;
+        self.own_line = false;
+        self.out.tokens.push(Token { kind, sym, start, end: self.at as u32 });
+    }
+
+    fn step(&mut self, sink: &mut Sink) {
+        match self.bytes[self.at] {
+            b'\n' => {
+                self.own_line = true;
+                self.at += 1;
+            }
+            // A DOS file ends in 0x1A; the decoder writes it for bytes that are no text, so it is not blank.
+            b' ' | b'\t' | b'\r' | 0x0B | 0x0C => self.at += 1,
+            b'/' if self.peek(1) == b'/' => self.line_comment(),
+            b'/' if self.peek(1) == b'*' => self.block_comment(sink),
+            b'{' => self.braced_name(sink),
+            b'0'..=b'9' => {
+                let len = self.run(|byte| byte.is_ascii_digit());
+                self.push(Kind::Number, DISCARD, len);
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
+                let hyphens = self.hyphens;
+                let len = self.run(|byte| continues_name(byte, hyphens));
+                let name = &self.text[self.at..self.at + len];
+                let kind = Kind::keyword(name).unwrap_or(Kind::Name);
+                let sym = if kind.is_name() { self.intern(name) } else { DISCARD };
+                self.push(kind, sym, len);
+            }
+            _ => match self.punctuation() {
+                Some((kind, len)) => self.push(kind, DISCARD, len),
+                None => self.bad_character(sink),
+            },
+        }
+    }
+
+    fn run(&self, continues: impl Fn(u8) -> bool) -> usize {
+        self.bytes[self.at..].iter().take_while(|byte| continues(**byte)).count()
+    }
+
+    fn punctuation(&self) -> Option<(Kind, usize)> {
+        let two = match (self.bytes[self.at], self.peek(1)) {
+            (b':', b'=') => Some(Kind::Assign),
+            (b'=', b'>') => Some(Kind::Implies),
+            (b'=', b'=') => Some(Kind::Eq),
+            (b'!', b'=') | (b'~', b'=') | (b'<', b'>') => Some(Kind::Ne),
+            (b'<', b'=') => Some(Kind::Le),
+            (b'>', b'=') => Some(Kind::Ge),
+            (b'&', b'&') => Some(Kind::And),
+            (b'|', b'|') => Some(Kind::Or),
+            _ => None,
+        };
+        if let Some(kind) = two {
+            return Some((kind, 2));
+        }
+        let one = match self.bytes[self.at] {
+            b':' => Kind::Colon,
+            b';' => Kind::Semicolon,
+            b',' => Kind::Comma,
+            b'(' => Kind::LeftParen,
+            b')' => Kind::RightParen,
+            b'[' => Kind::LeftBracket,
+            b']' => Kind::RightBracket,
+            b'\'' => Kind::Tick,
+            b'?' => Kind::Question,
+            b'*' => Kind::Star,
+            b'+' => Kind::Plus,
+            b'-' => Kind::Minus,
+            b'!' | b'~' => Kind::Not,
+            b'&' => Kind::And,
+            b'|' => Kind::Or,
+            b'^' => Kind::Xor,
+            b'=' => Kind::Eq,
+            b'<' => Kind::Lt,
+            b'>' => Kind::Gt,
+            _ => return None,
+        };
+        Some((one, 1))
+    }
+
+    fn comment(&mut self, len: usize) {
+        let span = Span::new(self.at, self.at + len);
+        self.out.comments.push(Comment { span, own_line: self.own_line });
+        self.at += len;
+    }
+
+    fn line_comment(&mut self) {
+        let len = self.run(|byte| byte != b'\n');
+        self.comment(len);
+    }
+
+    fn block_comment(&mut self, sink: &mut Sink) {
+        let len = match self.text[self.at + 2..].find("*/") {
+            Some(found) => found + 4,
+            None => {
+                let span = Span::new(self.at, self.at + 2);
+                let message = "this comment is never closed";
+                sink.push(Diagnostic::new(Code::OpenComment, span, message).hint("close it with `*/`"));
+                self.bytes.len() - self.at
+            }
+        };
+        self.comment(len);
+    }
+
+    fn braced_name(&mut self, sink: &mut Sink) {
+        let rest = &self.bytes[self.at..];
+        // A name ends on its line: otherwise one stray brace would swallow the rest of the program.
+        match rest.iter().position(|byte| matches!(byte, b'}' | b'\n')) {
+            Some(end) if rest[end] == b'}' => {
+                let sym = self.intern(&self.text[self.at..self.at + end + 1]);
+                self.push(Kind::Name, sym, end + 1);
+            }
+            end => {
+                let len = end.unwrap_or(rest.len());
+                let span = Span::new(self.at, self.at + 1);
+                let message = "this name in braces is never closed on its line";
+                sink.push(Diagnostic::new(Code::OpenName, span, message).hint("close it with `}`"));
+                self.push(Kind::Name, DISCARD, len);
+            }
+        }
+    }
+
+    /// Takes one bad character; neighbours, also across blanks, are reported as one.
+    fn bad_character(&mut self, sink: &mut Sink) {
+        let len = self.text[self.at..].chars().next().map_or(1, char::len_utf8);
+        let span = Span::new(self.at, self.at + len);
+        let joins = |bad: Span| self.text[bad.end as usize..self.at].bytes().all(|b| b.is_ascii_whitespace());
+        match self.bad {
+            Some(bad) if joins(bad) => self.bad = Some(bad.to(span)),
+            _ => {
+                self.flush_bad(sink);
+                self.bad = Some(span);
+            }
+        }
+        self.at += len;
+        self.own_line = false;
+    }
+
+    fn flush_bad(&mut self, sink: &mut Sink) {
+        let Some(span) = self.bad.take() else { return };
+        let first = self.text[span.start as usize..].chars().next().unwrap_or_default();
+        let message = match first {
+            '\u{1A}' => "bytes that are no text".to_owned(),
+            _ => format!("no token begins with `{}`", first.escape_debug()),
+        };
+        sink.push(Diagnostic::new(Code::BadCharacter, span, message));
+    }
+}

@@ -1,0 +1,189 @@
+//! Room `front`: expressions and arrays to postfix code of the program graph.
+//!
+//! # Idea
+//! The tree is postfix, and so is what it becomes: each node adds its operators after what its operands added.
+//! Operators the graph does not have are spelled so that this stays true: `a => b` is `!(a & !b)`, `schoose[p, n]` is
+//! `p | (!n & *)`, `a > b` is `!(a <= b)`.
+//!
+//! An array is its elements, variables named `a[0]`, `a[1]`, …. Reading `a[i]` is a chain of choices between them.
+//! Before the statement, one edge goes on where i is in range and one leads to a location that must not be reached.
+//! All parts of an expression are evaluated, so an index is checked even where its value would not matter. An index
+//! that makes a choice, or is long, is first kept in a hidden variable, so that check and use agree.
+//!
+//! # Departures
+//! An index that mentions a primed variable cannot be checked before the statement: out of range it means the last
+//! element.
+
+use super::lower::Lowering;
+use super::tree::*;
+use postbop_ir::{Action, Check, CheckKind, Expr, Op, Span, Type, VarId};
+use rustc_hash::FxHashSet;
+
+/// The longest code that is worth copying for each element of an array.
+const SHORT: usize = 8;
+
+/// An element of an array.
+pub enum Element {
+    /// The one variable it is.
+    Var(VarId),
+    /// One of many: the first and how many, and the code and type of the index.
+    OneOf(VarId, u32, Vec<Op>, Type),
+}
+
+impl Lowering<'_> {
+    /// The code of an expression. Adds edges for what must happen before it.
+    pub fn expr(&mut self, expr: ExprRef) -> Expr {
+        Expr::new(self.code(expr, None))
+    }
+
+    /// The code of a constraint on the new values of `assigned`.
+    pub fn constraint(&mut self, expr: ExprRef, assigned: &FxHashSet<VarId>) -> Expr {
+        Expr::new(self.code(expr, Some(assigned)))
+    }
+
+    fn code(&mut self, expr: ExprRef, assigned: Option<&FxHashSet<VarId>>) -> Vec<Op> {
+        let mut code: Vec<Op> = Vec::with_capacity(expr.len());
+        // Where the code of each operand that waits begins.
+        let mut starts: Vec<usize> = Vec::new();
+        for at in expr.range() {
+            let node = self.tree.nodes[at];
+            let ty = self.meaning.exprs.types[at];
+            let start = match node.arity() {
+                0 => code.len(),
+                arity => {
+                    starts.truncate(starts.len() + 1 - arity);
+                    starts.pop().unwrap_or_default()
+                }
+            };
+            starts.push(start);
+            let var = self.meaning.exprs.vars[at] as usize;
+            let read = |primed: bool, var: VarId| match assigned {
+                Some(assigned) if primed && assigned.contains(&var) => Op::Next(var),
+                _ => Op::Var(var),
+            };
+            match node {
+                Node::Var(_, primed) => code.push(read(primed, self.first[var])),
+                Node::Index(_, primed) => {
+                    let index = code.split_off(start);
+                    let index_type = self.meaning.exprs.types[at - 1];
+                    let span = self.tree.spans[at];
+                    match self.element(var, index, index_type, span, false) {
+                        Element::Var(element) => code.push(read(primed, element)),
+                        Element::OneOf(first, len, index, ty) => {
+                            chain(&mut code, first, len, &index, ty, |var| read(primed, var));
+                        }
+                    }
+                }
+                _ => plain(&mut code, node, ty),
+            }
+        }
+        code
+    }
+
+    /// The element of an array that an index names. With `keep`, an index that is not constant is kept in a hidden
+    /// variable, because something else will happen before its last use.
+    pub fn element(&mut self, var: usize, index: Vec<Op>, ty: Type, span: Span, keep: bool) -> Element {
+        let first = self.first[var];
+        let len = self.tree.vars[var].len.unwrap_or(1);
+        if let [Op::Const(_, value)] = index[..]
+            && (0..i64::from(len)).contains(&value)
+        {
+            return Element::Var(VarId(first.0 + value as u32));
+        }
+        let has = |wanted: fn(&Op) -> bool| index.iter().any(wanted);
+        if has(|op| matches!(op, Op::Next(_))) {
+            return Element::OneOf(first, len, index, ty);
+        }
+        let index = if keep || index.len() > SHORT || has(|op| matches!(op, Op::Choice(_))) {
+            vec![Op::Var(self.keep("index", ty, index))]
+        } else {
+            index
+        };
+        self.check_bounds(&index, ty, len, span);
+        Element::OneOf(first, len, index, ty)
+    }
+
+    /// Assigns the value of some code to a hidden variable.
+    pub fn keep(&mut self, role: &'static str, ty: Type, code: Vec<Op>) -> VarId {
+        let var = self.temp(role, ty);
+        let to = self.fresh();
+        let (targets, values) = (vec![var], vec![Expr::new(code)]);
+        self.edge(Action::Assign { targets, values, constraint: None }, to);
+        self.cursor = to;
+        var
+    }
+
+    fn check_bounds(&mut self, index: &[Op], ty: Type, len: u32, span: Span) {
+        let last = i64::from(len) - 1;
+        let mut inside: Vec<Op> = Vec::new();
+        if ty == Type::Bool && last < 1 {
+            inside.extend(index);
+            inside.push(Op::Not);
+        } else if ty.max() > last {
+            inside.extend(index);
+            inside.extend([Op::Const(ty, last), Op::Le]);
+        }
+        if ty.min() < 0 {
+            let both = !inside.is_empty();
+            inside.push(Op::Const(ty, 0));
+            inside.extend(index);
+            inside.push(Op::Le);
+            inside.extend(both.then_some(Op::And));
+        }
+        if inside.is_empty() {
+            return;
+        }
+        let inside = Expr::new(inside);
+        let on = self.fresh();
+        self.edge(Action::Assume(inside.clone()), on);
+        let failed = self.fresh();
+        self.edge(Action::Assume(inside.not()), failed);
+        self.out.checks.push(Check { kind: CheckKind::Bounds, loc: failed, span });
+        self.cursor = on;
+    }
+}
+
+/// Adds the code that reads the element an index names.
+pub fn chain(code: &mut Vec<Op>, first: VarId, len: u32, index: &[Op], ty: Type, read: impl Fn(VarId) -> Op) {
+    let mut choices = 0;
+    for element in 0..len - 1 {
+        // A number that the index cannot be needs no question.
+        if ty.contains(i64::from(element)) {
+            code.extend(index);
+            code.extend([Op::Const(ty, i64::from(element)), Op::Eq, read(VarId(first.0 + element))]);
+            choices += 1;
+        }
+    }
+    code.push(read(VarId(first.0 + len - 1)));
+    code.extend((0..choices).map(|_| Op::Ite));
+}
+
+/// Adds the operators of a node that names no variable.
+fn plain(code: &mut Vec<Op>, node: Node, ty: Type) {
+    let ops: &[Op] = match node {
+        Node::Truth(value) => &[Op::Const(Type::Bool, value as i64)],
+        Node::Number(value) => &[Op::Const(ty, value)],
+        Node::Choice => &[Op::Choice(ty)],
+        Node::Not => &[Op::Not],
+        Node::Neg => &[Op::Neg(ty)],
+        Node::Schoose => &[Op::Not, Op::Choice(Type::Bool), Op::And, Op::Or],
+        Node::Ite => &[Op::Ite],
+        Node::Binary(op) => match op {
+            Binary::Implies => &[Op::Not, Op::And, Op::Not],
+            Binary::Or => &[Op::Or],
+            Binary::Xor => &[Op::Xor],
+            Binary::And => &[Op::And],
+            Binary::Eq => &[Op::Eq],
+            Binary::Ne => &[Op::Eq, Op::Not],
+            Binary::Lt => &[Op::Lt],
+            Binary::Le => &[Op::Le],
+            Binary::Gt => &[Op::Le, Op::Not],
+            Binary::Ge => &[Op::Lt, Op::Not],
+            Binary::Add => &[Op::Add(ty)],
+            Binary::Sub => &[Op::Sub(ty)],
+            Binary::Mul => &[Op::Mul(ty)],
+        },
+        Node::Var(..) | Node::Index(..) => &[],
+    };
+    code.extend(ops);
+}

@@ -1,0 +1,407 @@
+//! Room `front`: the statements of a body.
+//!
+//! A body is read by one loop. Blocks that are open lie on a stack, and a closing word that does not fit the last
+//! one closes what was forgotten, if it fits any.
+
+use super::parser::{MAX_DEPTH, Parsed, Parser};
+use super::token::Kind;
+use super::tree::*;
+use crate::diagnostic::{Code, Diagnostic};
+use postbop_ir::Span;
+
+#[derive(Clone, Copy)]
+struct Block {
+    /// Whether it is an `if`, not a `while`.
+    is_if: bool,
+    /// Whether its `else` was seen.
+    has_else: bool,
+    /// The index of its opening statement.
+    stmt: u32,
+}
+
+/// A body under way.
+#[derive(Default)]
+struct Body {
+    blocks: Vec<Block>,
+    ifs: usize,
+    enforce: Option<(ExprRef, Span)>,
+    labels: Slice,
+}
+
+impl Parser<'_> {
+    /// The statements after `begin` up to and with `end`: a slice of them, what is enforced, and where `end` is.
+    pub fn body(&mut self, begin: Span) -> (Slice, Option<(ExprRef, Span)>, Span) {
+        let first = self.tree.stmts.len();
+        let mut body = Body::default();
+        loop {
+            self.labels(&mut body);
+            let kind = self.here().kind;
+            if kind.ends_block() || kind == Kind::Semicolon {
+                self.label_alone(&mut body);
+            }
+            match kind {
+                Kind::End => {
+                    self.take();
+                    break;
+                }
+                Kind::EndOfFile | Kind::Void => {
+                    self.error(Code::Unbalanced, begin, "this procedure is never closed by `end`");
+                    body.blocks.clear();
+                    break;
+                }
+                _ if self.sink.is_full() => break,
+                Kind::Semicolon => drop(self.take()),
+                Kind::Fi | Kind::Od | Kind::Else | Kind::Elsif => self.close(&mut body, kind),
+                _ => self.statement(&mut body),
+            }
+        }
+        let end = self.last_span();
+        if let Some(block) = body.blocks.last() {
+            self.never_closed(*block);
+        }
+        (Slice::new(first, self.tree.stmts.len()), body.enforce, end)
+    }
+
+    fn labels(&mut self, body: &mut Body) {
+        let first = self.tree.idents.len();
+        while self.here().kind.is_name() && self.ahead(1) == Kind::Colon {
+            let token = self.take();
+            self.take();
+            self.tree.idents.push(Ident { sym: token.sym, span: token.span() });
+        }
+        body.labels = Slice::new(first, self.tree.idents.len());
+    }
+
+    /// A label with nothing to label stands before an invisible `skip`.
+    fn label_alone(&mut self, body: &mut Body) {
+        if !body.labels.is_empty() {
+            let span = self.tree.idents[body.labels.start as usize].span.to(self.last_span());
+            self.push(body, Act::Skip, span);
+        }
+    }
+
+    fn push(&mut self, body: &mut Body, act: Act, span: Span) {
+        let labels = std::mem::take(&mut body.labels);
+        self.tree.stmts.push(Stmt { act, span, labels });
+    }
+
+    fn statement(&mut self, body: &mut Body) {
+        let at = self.at;
+        if self.any_statement(body).is_ok() && self.ends_well() {
+            return;
+        }
+        if self.at == at {
+            self.take();
+        }
+        loop {
+            match self.here().kind {
+                Kind::Semicolon => {
+                    self.take();
+                    return;
+                }
+                Kind::Void => return,
+                kind if kind.begins_statement() || kind.ends_block() => return,
+                _ => drop(self.take()),
+            }
+        }
+    }
+
+    /// Takes the `;` after a statement. It may be missing where the next token shows that a new one begins.
+    fn ends_well(&mut self) -> bool {
+        let next = self.here().kind;
+        if self.accept(Kind::Semicolon).is_some() || next.begins_statement() || next.ends_block() {
+            return true;
+        }
+        let opened = matches!(self.tree.stmts.last(), Some(Stmt { act: Act::If(_) | Act::While(_), .. }));
+        if opened && matches!(self.last_kind(), Kind::Then | Kind::Do) || next.is_name() {
+            return true;
+        }
+        if next == Kind::Constrain {
+            return true;
+        }
+        self.expected("`;`");
+        false
+    }
+
+    fn last_kind(&self) -> Kind {
+        self.tokens[self.at.saturating_sub(1)].kind
+    }
+
+    fn any_statement(&mut self, body: &mut Body) -> Parsed<()> {
+        let start = self.here().span();
+        let next = self.ahead(1);
+        let is_target = matches!(next, Kind::Assign | Kind::Comma | Kind::LeftBracket);
+        let act = match self.here().kind {
+            Kind::If | Kind::While => return self.open_block(body),
+            Kind::Enforce => return self.enforce(body),
+            Kind::Decl => self.local_decl(Sharing::Plain)?,
+            Kind::Shared if next == Kind::Decl => {
+                self.take();
+                self.local_decl(Sharing::Shared)?
+            }
+            Kind::Skip => self.word(Act::Skip),
+            Kind::EndThread => self.word(Act::EndThread),
+            Kind::AtomicBegin => self.word(Act::AtomicBegin),
+            Kind::AtomicEnd => self.word(Act::AtomicEnd),
+            Kind::Goto => self.goto()?,
+            Kind::Return => self.return_values()?,
+            Kind::Assert => self.of_expression(Act::Assert)?,
+            Kind::Assume => self.of_expression(Act::Assume)?,
+            Kind::Constrain => self.of_expression(Act::Constrain)?,
+            Kind::StartThread => self.start_thread()?,
+            Kind::AbortIf if !is_target && next != Kind::LeftParen => self.of_expression(Act::AbortIf)?,
+            Kind::AbortIf if next == Kind::LeftParen => self.of_expression(Act::AbortIf)?,
+            Kind::Dead if next.is_name() => self.dead()?,
+            Kind::Sync if next.is_name() => {
+                self.take();
+                Act::Sync(self.name("an event")?)
+            }
+            Kind::Print if next == Kind::LeftParen => {
+                self.take();
+                Act::Print(self.arguments()?)
+            }
+            Kind::Call if next.is_name() => {
+                self.take();
+                self.call(None)?
+            }
+            kind if kind.is_name() && next == Kind::LeftParen => self.call(None)?,
+            kind if kind.is_name() => self.assignment()?,
+            _ => return Err(self.expected("a statement")),
+        };
+        let span = start.to(self.last_span());
+        self.push(body, act, span);
+        Ok(())
+    }
+
+    fn word(&mut self, act: Act) -> Act {
+        self.take();
+        act
+    }
+
+    fn of_expression(&mut self, act: fn(ExprRef) -> Act) -> Parsed<Act> {
+        self.take();
+        Ok(act(self.expression()?))
+    }
+
+    fn local_decl(&mut self, sharing: Sharing) -> Parsed<Act> {
+        match self.declaration(sharing) {
+            Ok((vars, sharing)) => Ok(Act::Decl(vars, sharing)),
+            Err(reported) => {
+                self.tree.lost_names = true;
+                Err(reported)
+            }
+        }
+    }
+
+    fn goto(&mut self) -> Parsed<Act> {
+        self.take();
+        let first = self.tree.idents.len();
+        loop {
+            let label = self.name("a label")?;
+            self.tree.idents.push(label);
+            if self.accept(Kind::Comma).is_none() {
+                return Ok(Act::Goto(Slice::new(first, self.tree.idents.len())));
+            }
+        }
+    }
+
+    fn return_values(&mut self) -> Parsed<Act> {
+        self.take();
+        let none = Slice::new(self.tree.exprs.len(), self.tree.exprs.len());
+        let next = self.here().kind;
+        let starts_label = next.is_name() && self.ahead(1) == Kind::Colon;
+        let nothing = next == Kind::Semicolon || next.ends_block() || next.begins_statement() || starts_label;
+        Ok(Act::Return(if nothing { none } else { self.expression_list()? }))
+    }
+
+    fn start_thread(&mut self) -> Parsed<Act> {
+        self.take();
+        if self.accept(Kind::Goto).is_some() {
+            return Ok(Act::StartGoto(self.name("a label")?));
+        }
+        if self.sees(Kind::Call) && self.ahead(1).is_name() {
+            self.take();
+        }
+        let name = self.name("`goto` or a call")?;
+        Ok(Act::StartCall(name, self.arguments()?))
+    }
+
+    fn dead(&mut self) -> Parsed<Act> {
+        self.take();
+        Ok(Act::Dead(self.target_list()?))
+    }
+
+    fn target_list(&mut self) -> Parsed<Slice> {
+        let first = self.tree.targets.len();
+        loop {
+            let name = self.name("a variable")?;
+            let index = match self.accept(Kind::LeftBracket) {
+                Some(_) => {
+                    let index = self.expression()?;
+                    self.expect(Kind::RightBracket)?;
+                    Some(index)
+                }
+                None => None,
+            };
+            self.tree.targets.push(Target { name, index });
+            if self.accept(Kind::Comma).is_none() {
+                return Ok(Slice::new(first, self.tree.targets.len()));
+            }
+        }
+    }
+
+    fn arguments(&mut self) -> Parsed<Slice> {
+        self.expect(Kind::LeftParen)?;
+        let none = Slice::new(self.tree.exprs.len(), self.tree.exprs.len());
+        let list = if self.sees(Kind::RightParen) { none } else { self.expression_list()? };
+        self.expect(Kind::RightParen)?;
+        Ok(list)
+    }
+
+    fn call(&mut self, targets: Option<Slice>) -> Parsed<Act> {
+        let name = self.name("a procedure")?;
+        Ok(Act::Call(targets, name, self.arguments()?))
+    }
+
+    fn assignment(&mut self) -> Parsed<Act> {
+        let targets = self.target_list()?;
+        if self.sees(Kind::Eq) {
+            let message = "`=` compares; an assignment is written `:=`";
+            let fix = Diagnostic::new(Code::Syntax, self.here().span(), message).hint("write `:=`");
+            self.sink.push(fix);
+            self.take();
+        } else {
+            self.expect(Kind::Assign)?;
+        }
+        let is_call =
+            |parser: &Self, at| parser.ahead(at).is_name() && parser.ahead(at + 1) == Kind::LeftParen;
+        if self.sees(Kind::Call) && is_call(self, 1) {
+            self.take();
+            return self.call(Some(targets));
+        }
+        if is_call(self, 0) && !self.sees(Kind::Ite) {
+            let call = self.call(Some(targets))?;
+            let next = self.here().kind;
+            let ends =
+                next == Kind::Semicolon || next.ends_block() || next.begins_statement() || next.is_name();
+            if !ends {
+                let message = "a call cannot be part of an expression or of a list of values";
+                return Err(self.error(Code::CallInExpression, self.here().span(), message));
+            }
+            return Ok(call);
+        }
+        let values = self.expression_list()?;
+        let constraint = match self.accept(Kind::Constrain) {
+            Some(_) => Some(self.expression()?),
+            None => None,
+        };
+        Ok(Act::Assign(targets, values, constraint))
+    }
+
+    fn enforce(&mut self, body: &mut Body) -> Parsed<()> {
+        self.label_alone(body);
+        let word = self.take().span();
+        let expr = self.expression()?;
+        match body.enforce {
+            None => body.enforce = Some((expr, word)),
+            Some((_, first)) => {
+                let message = "a procedure has one `enforce`";
+                let twice = Diagnostic::new(Code::EnforceTwice, word, message).note(first, "the first one");
+                self.sink.push(twice.hint("join the conditions with `&`"));
+            }
+        }
+        Ok(())
+    }
+
+    fn open_block(&mut self, body: &mut Body) -> Parsed<()> {
+        let word = self.take();
+        let is_if = word.kind == Kind::If;
+        let (cond, span) = self.condition(word.span(), if is_if { Kind::Then } else { Kind::Do });
+        let stmt = self.tree.stmts.len() as u32;
+        self.push(body, if is_if { Act::If(cond) } else { Act::While(cond) }, span);
+        body.blocks.push(Block { is_if, has_else: false, stmt });
+        body.ifs += is_if as usize;
+        if body.blocks.len() > MAX_DEPTH {
+            let message = format!("blocks nest more than {MAX_DEPTH} deep");
+            self.error(Code::TooDeep, word.span(), message);
+            // What follows cannot be told apart from what would close these blocks.
+            self.at = self.tokens.len() - 1;
+            body.blocks.clear();
+        }
+        Ok(())
+    }
+
+    /// A condition and the word after it. The block is opened even if they cannot be read, or its end would be
+    /// reported as well.
+    fn condition(&mut self, word: Span, close: Kind) -> (ExprRef, Span) {
+        let parsed = self.expression();
+        let span = word.to(self.last_span());
+        let complete = parsed.is_ok() && self.expect(close).is_ok();
+        if !complete {
+            while !self.sees(close) && !self.sees(Kind::Semicolon) && !self.here().kind.begins_statement() {
+                if self.here().kind.ends_block() {
+                    break;
+                }
+                self.take();
+            }
+            self.accept(close);
+        }
+        (parsed.unwrap_or_else(|_| self.missing_expression()), span)
+    }
+
+    fn close(&mut self, body: &mut Body, kind: Kind) {
+        let word = self.take();
+        let wants_if = kind != Kind::Od;
+        let open = if wants_if { body.ifs } else { body.blocks.len() - body.ifs };
+        if open == 0 {
+            let what = if wants_if { "if" } else { "while" };
+            let message = format!("`{}` without its `{what}`", kind.text());
+            self.error(Code::Unbalanced, word.span(), message);
+            if kind == Kind::Elsif {
+                self.condition(word.span(), Kind::Then);
+            }
+            return;
+        }
+        while let Some(block) = body.blocks.pop_if(|block| block.is_if != wants_if) {
+            self.never_closed(block);
+            body.ifs -= block.is_if as usize;
+            self.push_closing(body, block, word.span());
+        }
+        match (kind, body.blocks.last().copied()) {
+            (Kind::Fi | Kind::Od, Some(block)) => {
+                body.blocks.pop();
+                body.ifs -= block.is_if as usize;
+                self.push_closing(body, block, word.span());
+            }
+            (_, Some(block)) => self.branch(body, block, word.span(), kind),
+            (_, None) => {}
+        }
+    }
+
+    fn branch(&mut self, body: &mut Body, block: Block, word: Span, kind: Kind) {
+        if block.has_else {
+            let first = self.tree.stmts[block.stmt as usize].span;
+            let message = format!("`{}` after `else`", kind.text());
+            self.sink.push(Diagnostic::new(Code::Unbalanced, word, message).note(first, "of this `if`"));
+        }
+        if kind == Kind::Elsif {
+            let (cond, span) = self.condition(word, Kind::Then);
+            self.push(body, Act::Elsif(cond), span);
+        } else {
+            if let Some(block) = body.blocks.last_mut() {
+                block.has_else = true;
+            }
+            self.push(body, Act::Else, word);
+        }
+    }
+
+    fn push_closing(&mut self, body: &mut Body, block: Block, span: Span) {
+        self.push(body, if block.is_if { Act::Fi } else { Act::Od(block.stmt) }, span);
+    }
+
+    fn never_closed(&mut self, block: Block) {
+        let (open, close) = if block.is_if { ("if", "fi") } else { ("while", "od") };
+        let span = self.tree.stmts[block.stmt as usize].span;
+        self.error(Code::Unbalanced, span, format!("this `{open}` is never closed by `{close}`"));
+    }
+}
