@@ -1,0 +1,7 @@
+//! Room `xtask`: the project's own chores, as a library so that tests and the binary share them.
+
+pub mod family;
+pub mod generate;
+pub mod rng;
+pub mod shrink;
+pub mod tidy;
