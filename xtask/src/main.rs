@@ -3,8 +3,9 @@
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::generate::{self, Features};
-use xtask::{family, tidy};
+use xtask::{family, fuzz, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -26,6 +27,21 @@ enum Chore {
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
     },
+    /// Tries random programs on the judge and every engine
+    Fuzz {
+        /// The first seed; by default one made from the time
+        #[arg(long)]
+        seed: Option<u64>,
+        /// How many programs
+        #[arg(long, default_value_t = 1000)]
+        count: usize,
+        /// Stop after this many seconds
+        #[arg(long)]
+        seconds: Option<u64>,
+        /// What the programs may contain, as for `gen`
+        #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
+        features: Features,
+    },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
         /// The family
@@ -43,6 +59,7 @@ fn main() -> ExitCode {
             print!("{}", generate::program(seed, features));
             ExitCode::SUCCESS
         }
+        Chore::Fuzz { seed, count, seconds, features } => run_fuzz(seed, count, seconds, features),
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }
 }
@@ -63,6 +80,27 @@ fn run_tidy() -> ExitCode {
         println!("{breach}");
     }
     if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, features: Features) -> ExitCode {
+    let by_time = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as u64);
+    let seed = seed.unwrap_or_else(by_time);
+    println!("fuzz: seed {seed}");
+    let tally = fuzz::fuzz(seed, count, features, seconds.map(Duration::from_secs));
+    println!(
+        "fuzz: {} programs agreed on ({} targets reachable, {} not), {} too large to judge",
+        tally.agreed, tally.reachable, tally.unreachable, tally.too_large
+    );
+    let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
+    let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));
+    let written = std::fs::create_dir_all(root().join("tests/cases/found"))
+        .and_then(|()| std::fs::write(&path, &source));
+    println!("fuzz: seed {seed} is wrong: {what}\n{source}");
+    match written {
+        Ok(()) => println!("fuzz: kept as {}; give it an `// expect:` line", path.display()),
+        Err(error) => println!("fuzz: {}: {error}", path.display()),
+    }
+    ExitCode::FAILURE
 }
 
 fn print_instance(name: &str, parameters: &[u64]) -> ExitCode {

@@ -93,7 +93,9 @@ fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status>
     });
     match valid {
         // Spans of a graph point into the source it was made from, not into its own text.
-        Ok(program) => Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program: Some(program) }),
+        Ok(program) => {
+            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program: Some(program) })
+        }
         Err(message) => {
             said.err.push_str(&format!("error: {name}: {message}\n"));
             Err(Status::BadInput)

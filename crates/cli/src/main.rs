@@ -55,7 +55,8 @@ fn main() -> ExitCode {
         Command::Fmt(args) => commands::fmt::run(args, &mut said),
     }));
     let status = status.unwrap_or_else(|_| {
-        said.err.push_str("postbop: this is a bug in postbop; please report it with the input that caused it\n");
+        said.err
+            .push_str("postbop: this is a bug in postbop; please report it with the input that caused it\n");
         Status::Bug
     });
     write(&mut std::io::stderr(), &said.err);

@@ -58,7 +58,12 @@ fn customary(input: &Input, program: &Program) -> Vec<Target> {
 
 fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
     let here = |loc: LocId| proc.is_none_or(|proc| program.procs[program.locs[loc].proc].name == proc);
-    program.labels.iter().filter(|other| other.name == label && here(other.loc)).map(|label| label.loc).collect()
+    program
+        .labels
+        .iter()
+        .filter(|other| other.name == label && here(other.loc))
+        .map(|label| label.loc)
+        .collect()
 }
 
 fn by_name(program: &Program, name: &str) -> Result<Target, String> {

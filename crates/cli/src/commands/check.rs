@@ -30,8 +30,10 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
         }
     };
     if targets.is_empty() {
-        said.err.push_str("note: there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR\n");
-        said.err.push_str("      `--target LABEL` asks whether a label is reached; `postbop list` shows them\n");
+        said.err
+            .push_str("note: there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR\n");
+        said.err
+            .push_str("      `--target LABEL` asks whether a label is reached; `postbop list` shows them\n");
     }
     let task = Task { program, targets: &targets, shortest: args.shortest };
     let choice = match args.engine.as_str() {
@@ -46,7 +48,14 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
     status(&report.verdicts)
 }
 
-fn tell(input: &Input, program: &Program, targets: &[Target], report: &Report, args: &Check, said: &mut Said) {
+fn tell(
+    input: &Input,
+    program: &Program,
+    targets: &[Target],
+    report: &Report,
+    args: &Check,
+    said: &mut Said,
+) {
     match args.format {
         Format::Json => {
             let value = json::report(input, program, targets, report, &report.stats);

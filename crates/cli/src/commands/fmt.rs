@@ -16,7 +16,13 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
         Err(diagnostics) => {
             let text = source::decode(&bytes);
             let lines = LineIndex::new(&text);
-            report::diagnostics::render(&path.display().to_string(), &text, &lines, &diagnostics, &mut said.err);
+            report::diagnostics::render(
+                &path.display().to_string(),
+                &text,
+                &lines,
+                &diagnostics,
+                &mut said.err,
+            );
             return Status::BadInput;
         }
     };

@@ -46,8 +46,11 @@ fn draw(
         Severity::Warning => Level::WARNING,
     };
     let main = Window::new(text, lines, diagnostic.span);
-    let notes: Vec<(Window, &str)> =
-        diagnostic.notes.iter().map(|(span, note)| (Window::new(text, lines, *span), note.as_str())).collect();
+    let notes: Vec<(Window, &str)> = diagnostic
+        .notes
+        .iter()
+        .map(|(span, note)| (Window::new(text, lines, *span), note.as_str()))
+        .collect();
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.text());
     let mark = AnnotationKind::Primary.span(main.mark.clone()).label(diagnostic.label.as_deref());
     let mut group: Group = title.element(main.snippet().path(name).annotation(mark));

@@ -25,7 +25,8 @@ pub fn report(input: &Input, program: &Program, targets: &[Target], report: &Rep
         object
     };
     let properties: Vec<Value> = targets.iter().zip(&report.verdicts).map(property).collect();
-    let stats: Map<String, Value> = stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
+    let stats: Map<String, Value> =
+        stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
     json!({
         "schema": "postbop/1",
         "verdict": overall(&report.verdicts),
@@ -65,8 +66,12 @@ pub fn trace(input: &Input, program: &Program, target: &str, trace: &Trace) -> R
             object
         })
         .collect();
-    let frames: Vec<Value> =
-        trace.frames.iter().zip(&changes.frames).map(|(frame, changes)| writer.frame(frame, changes)).collect();
+    let frames: Vec<Value> = trace
+        .frames
+        .iter()
+        .zip(&changes.frames)
+        .map(|(frame, changes)| writer.frame(frame, changes))
+        .collect();
     Ok(json!({
         "target": target,
         "program": fingerprint(program),
@@ -124,9 +129,7 @@ impl Writer<'_> {
     }
 
     fn known(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> Value {
-        let item = |(var, value): (VarId, Option<i64>)| {
-            json!({ "name": self.program.vars[var].name, "var": var.index(), "value": value })
-        };
+        let item = |(var, value): (VarId, Option<i64>)| json!({ "name": self.program.vars[var].name, "var": var.index(), "value": value });
         Value::Array(values.map(item).collect())
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Teller<'a> {
             self.list(known.map(|(var, value)| (var, Some(value))))
         };
         let params = of(&mut proc.params().iter().copied());
-        let is_new = |&(var, _): &&(VarId, i64)| depth == 0 && self.program.is_global(var);
+        let is_new = |&&(var, _): &&(VarId, i64)| depth == 0 && self.program.is_global(var);
         let globals = frame.entry.iter().filter(is_new).map(|&(var, _)| var);
         let locals = proc.locals[proc.params..].iter().copied();
         let start = of(&mut globals.chain(locals));
@@ -143,7 +143,8 @@ impl<'a> Teller<'a> {
 
     fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
         let shown = values.filter(|(var, _)| !self.program.vars[*var].is_hidden());
-        let item = |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
+        let item =
+            |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
         shown.filter_map(item).collect::<Vec<_>>().join(", ")
     }
 

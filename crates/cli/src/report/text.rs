@@ -9,7 +9,13 @@ use postbop_ir::{Program, Target};
 use std::fmt::Write;
 
 /// The report of a check. Its last line is the verdict.
-pub fn report(input: &Input, program: &Program, targets: &[Target], report: &Report, detail: Detail) -> String {
+pub fn report(
+    input: &Input,
+    program: &Program,
+    targets: &[Target],
+    report: &Report,
+    detail: Detail,
+) -> String {
     let mut out = String::new();
     let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
     for (target, verdict) in targets.iter().zip(&report.verdicts) {

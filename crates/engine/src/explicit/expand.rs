@@ -66,7 +66,9 @@ pub enum Goal<'a> {
 /// Enumerates successors. All its memory is reused from edge to edge.
 pub struct Expander<'m, 'a> {
     machine: &'m Machine<'a>,
+    /// The decisions of all enumerations under way, those of the one at hand from `base` on.
     trail: Vec<Decision>,
+    base: usize,
     stack: Vec<Val>,
     values: Vec<Val>,
     /// The successor: after an update the valuation, after a call the one at the callee's entry.
@@ -81,7 +83,7 @@ impl<'m, 'a> Expander<'m, 'a> {
     /// An expander for the machine's edges.
     pub fn new(machine: &'m Machine<'a>) -> Self {
         let (trail, stack, values, out, kept) = Default::default();
-        Expander { machine, trail, stack, values, out, kept, evaluations: 0 }
+        Expander { machine, trail, base: 0, stack, values, out, kept, evaluations: 0 }
     }
 
     /// The height of the trail. An enumeration that starts now owns what is above.
@@ -89,29 +91,27 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.trail.len()
     }
 
-    /// Evaluates until there is a successor or nothing is left. `first` says that this is the start of the
-    /// enumeration whose trail begins at `mark`.
-    pub fn next(&mut self, site: Site, mark: usize, first: bool, goal: Goal) -> bool {
-        if !first && !self.backtrack(mark) {
-            return false;
-        }
+    /// The next successor of the enumeration whose trail begins at `mark`; false if there is none. `first` says that
+    /// the enumeration starts.
+    pub fn next(&mut self, site: Site, mark: usize, first: bool) -> bool {
+        self.base = mark;
+        (first || self.backtrack(mark)) && self.search(site, mark, Goal::Any)
+    }
+
+    /// Evaluates until there is a successor or nothing is left to decide above `floor`.
+    fn search(&mut self, site: Site, floor: usize, goal: Goal) -> bool {
         loop {
             self.evaluations += 1;
             match self.evaluate(site, goal) {
                 Evaluated::Success => return true,
                 Evaluated::Needs(hole) => self.halve(site, hole),
                 Evaluated::Blocked => {
-                    if !self.backtrack(mark) {
+                    if !self.backtrack(floor) {
                         return false;
                     }
                 }
             }
         }
-    }
-
-    /// Drops what an enumeration left on the trail.
-    pub fn reset(&mut self, mark: usize) {
-        self.trail.truncate(mark);
     }
 
     fn backtrack(&mut self, mark: usize) -> bool {
@@ -127,7 +127,7 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     fn halve(&mut self, site: Site, hole: u32) {
-        let (lo, last) = self.range(site, hole);
+        let Val { lo, hi: last, .. } = self.hole(site, hole);
         debug_assert!(lo < last, "a hole that is needed has values to choose from");
         // The distance may not fit in 63 bits with a sign.
         let hi = lo + ((last as i128 - lo as i128) / 2) as i64;
@@ -139,11 +139,13 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.trail.push(Decision { hole: field as u32, lo: value, hi: value, last: value });
     }
 
-    /// Holes are numbered: fields first, then choices.
-    fn range(&self, site: Site, hole: u32) -> (i64, i64) {
-        if let Some(decision) = self.trail.iter().rev().find(|decision| decision.hole == hole) {
-            return (decision.lo, decision.hi);
-        }
+    /// The decision on a hole, if there is one.
+    fn decided(&self, hole: u32) -> Option<&Decision> {
+        self.trail[self.base..].iter().rev().find(|decision| decision.hole == hole)
+    }
+
+    /// All values of a hole. Holes are numbered: fields first, then choices.
+    fn range(site: Site, hole: u32) -> (i64, i64) {
         match site.fields.get(hole as usize) {
             Some(field) => field.range(),
             None => {
@@ -154,8 +156,9 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     fn hole(&self, site: Site, hole: u32) -> Val {
-        let narrowed = self.trail.iter().rev().find(|decision| decision.hole == hole);
-        let (lo, hi) = narrowed.map_or_else(|| self.range(site, hole), |decision| (decision.lo, decision.hi));
+        let narrowed = self.decided(hole);
+        let (lo, hi) =
+            narrowed.map_or_else(|| Self::range(site, hole), |decision| (decision.lo, decision.hi));
         if lo == hi { Val::known(lo) } else { Val { lo, hi, hole, whole: narrowed.is_none() } }
     }
 
@@ -232,7 +235,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         }
         self.out.clear();
         self.out.extend_from_slice(site.row);
-        for at in 0..self.trail.len() {
+        for at in self.base..self.trail.len() {
             self.pass(site, at, |machine, field| {
                 machine.is_live(site.to, field) && !sets.iter().any(|set| set.field == field)
             })?;
@@ -351,10 +354,10 @@ impl<'m, 'a> Expander<'m, 'a> {
     /// Finds what must have gone into an edge for the goal to come out: the choices, and the valuation before with
     /// every open field bound that matters.
     pub fn explain(&mut self, site: Site, goal: Goal) -> Option<(Vec<Option<i64>>, Vec<u64>)> {
-        let mark = self.mark();
+        self.trail.clear();
+        self.base = 0;
         self.bind_goal(site, goal);
-        let base = self.mark();
-        let found = self.next(site, base, true, goal).then(|| {
+        self.search(site, self.mark(), goal).then(|| {
             let choice = |at: usize| {
                 let value = self.hole(site, (site.fields.len() + at) as u32);
                 value.single().then_some(value.lo)
@@ -370,9 +373,7 @@ impl<'m, 'a> Expander<'m, 'a> {
                 }
             }
             (choices, row)
-        });
-        self.reset(mark);
-        found
+        })
     }
 
     /// A field that goes through an edge unchanged must have been what the goal says it is.

@@ -13,7 +13,7 @@
 //! Once a target is reached the others get a fair share of further work, then the search stops.
 
 use super::code::{Code, Machine};
-use super::expand::{Expander, Goal, Site};
+use super::expand::{Expander, Site};
 use super::extract::Extractor;
 use super::store::{NOBODY, Origin, Store};
 use crate::budget::{Budget, Observer, Progress};
@@ -250,7 +250,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             let edge = self.machine.edge(id);
             let to = program.edges[id].to;
             let site = Site { edge, to, fields, row: self.store.valuation(context) };
-            if self.expander.next(site, mark, std::mem::take(first), Goal::Any) {
+            if self.expander.next(site, mark, std::mem::take(first)) {
                 return match edge.code {
                     Code::Update { .. } => Found::Context(id),
                     Code::Call(_) => Found::Call(id),

@@ -1,0 +1,200 @@
+//! Room `xtask`: random programs against the judge.
+//!
+//! # Idea
+//!
+//! Each random program goes through everything we have: the front end must read it, its graph must be well formed and
+//! print back, its canonical form must mean the same, the judge decides it by brute force, a walk with the whole call
+//! stack judges the judge, and every engine, asked for any trace and for a shortest one, must agree with the judge; the
+//! door replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
+
+use crate::generate::{self, Features};
+use crate::shrink::shrink;
+use postbop_engine::{Budget, Choice, Silent, Verdict, engines, verify};
+use postbop_front::{Options, Severity};
+use postbop_ir::oracle::judge;
+use postbop_ir::walk::{Walked, walk};
+use postbop_ir::{LocId, Program, Target, Task, text, validate};
+use std::time::{Duration, Instant};
+
+/// The most facts the judge may derive, and configurations the walk may visit.
+const JUDGE_LIMIT: usize = 60_000;
+const WALK_LIMIT: usize = 1_500;
+
+/// What came of one program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// All agree; this many targets are reachable, and this many are not.
+    Agreed {
+        /// How many targets can be reached.
+        reachable: usize,
+        /// How many cannot.
+        unreachable: usize,
+    },
+    /// The judge found it too large.
+    TooLarge,
+    /// Somebody is wrong. The first word says who, so that a smaller program can be seen to fail in the same way.
+    Wrong(String),
+}
+
+/// What came of many programs.
+#[derive(Default, Debug)]
+pub struct Tally {
+    /// Programs on which all agreed.
+    pub agreed: usize,
+    /// Programs the judge found too large.
+    pub too_large: usize,
+    /// Targets that can be reached, and targets that cannot.
+    pub reachable: usize,
+    /// See `reachable`.
+    pub unreachable: usize,
+    /// The first disagreement: its seed, what is wrong, and the shrunk program.
+    pub wrong: Option<(u64, String, String)>,
+}
+
+/// Tries programs from `seed` on until `count` are done, the time is up, or one goes wrong.
+pub fn fuzz(seed: u64, count: usize, features: Features, limit: Option<Duration>) -> Tally {
+    let start = Instant::now();
+    let mut tally = Tally::default();
+    for seed in seed..seed.saturating_add(count as u64) {
+        if limit.is_some_and(|limit| start.elapsed() > limit) {
+            break;
+        }
+        let source = generate::program(seed, features);
+        match examine(&source) {
+            Finding::TooLarge => tally.too_large += 1,
+            Finding::Agreed { reachable, unreachable } => {
+                tally.agreed += 1;
+                tally.reachable += reachable;
+                tally.unreachable += unreachable;
+            }
+            Finding::Wrong(what) => {
+                tally.wrong = Some((seed, what.clone(), smallest(&source, &what)));
+                break;
+            }
+        }
+    }
+    tally
+}
+
+/// A small program that goes wrong as this one does.
+fn smallest(source: &str, what: &str) -> String {
+    let kind = |what: &str| what.split(':').next().map(str::to_owned);
+    let canonical = postbop_front::format(source.as_bytes(), Options::default());
+    let start = match canonical {
+        Ok(text) if matches!(examine(&text), Finding::Wrong(other) if kind(&other) == kind(what)) => text,
+        _ => source.to_owned(),
+    };
+    shrink(
+        &start,
+        &mut |candidate| matches!(examine(candidate), Finding::Wrong(other) if kind(&other) == kind(what)),
+    )
+}
+
+/// Puts one program through everything.
+pub fn examine(source: &str) -> Finding {
+    let reading = postbop_front::read(source.as_bytes(), Options::default());
+    if let Some(error) = reading.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)
+    {
+        return Finding::Wrong(format!("front end {}: {}", error.code, error.message));
+    }
+    let Some(program) = reading.program else { return Finding::Wrong("front end: no program".into()) };
+    let targets = targets(&program);
+    if let Some(what) = graph_flaw(source, &program) {
+        return Finding::Wrong(what);
+    }
+    let locs: Vec<&[LocId]> = targets.iter().map(|target| &target.locs[..]).collect();
+    let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::TooLarge };
+    if let Some(what) =
+        judge_flaw(&program, &targets, &least).or_else(|| engine_flaw(&program, &targets, &least))
+    {
+        return Finding::Wrong(what);
+    }
+    let reachable = least.iter().flatten().count();
+    Finding::Agreed { reachable, unreachable: least.len() - reachable }
+}
+
+/// Every label and every check is a target.
+fn targets(program: &Program) -> Vec<Target> {
+    let labels = program.labels.iter().filter(|label| label.name == "ERR");
+    let of_label = labels.map(|label| Target { name: label.name.clone(), locs: vec![label.loc] });
+    let checks = program.checks.iter().map(|check| Target { name: "check".into(), locs: vec![check.loc] });
+    of_label.chain(checks).collect()
+}
+
+/// The graph is well formed, prints back, and is the graph of the canonical form.
+fn graph_flaw(source: &str, program: &Program) -> Option<String> {
+    if let Some(flaw) = validate(program).first() {
+        return Some(format!("graph: {flaw}"));
+    }
+    let printed = text::print(program);
+    match text::parse(&printed) {
+        Err(error) => return Some(format!("text: {error}")),
+        Ok(read) if read != *program => return Some("text: reads back as another program".into()),
+        Ok(_) => {}
+    }
+    let canonical = match postbop_front::format(source.as_bytes(), Options::default()) {
+        Ok(canonical) => canonical,
+        Err(_) => return Some("format: refuses what is read".into()),
+    };
+    let again = postbop_front::read(canonical.as_bytes(), Options::default());
+    if again.program.as_ref().map(spanless) != Some(spanless(program)) {
+        return Some("format: the canonical form is another program".into());
+    }
+    let twice = postbop_front::format(canonical.as_bytes(), Options::default());
+    (twice.as_ref() != Ok(&canonical)).then(|| "format: the canonical form is not its own".into())
+}
+
+/// The textual form without spans.
+pub fn spanless(program: &Program) -> String {
+    let printed = text::print(program);
+    let lines = printed.lines().map(|line| match line.split_once(" at ") {
+        Some((before, after)) => format!("{before}{}\n", after.find(' ').map_or("", |end| &after[end..])),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+fn judge_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
+    for (target, &least) in targets.iter().zip(least) {
+        let walked = walk(program, &target.locs, WALK_LIMIT);
+        let agrees = match (walked, least) {
+            (Walked::Reached(steps), Some(least)) => steps == least,
+            (Walked::NotWithin(steps), Some(least)) => steps < least,
+            (Walked::Never | Walked::NotWithin(_), None) => true,
+            (Walked::Never, Some(_)) | (Walked::Reached(_), None) => false,
+        };
+        if !agrees {
+            return Some(format!("judge: {walked:?} by walking, {least:?} by judging {}", target.locs[0]));
+        }
+    }
+    None
+}
+
+fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
+    for engine in engines() {
+        for shortest in [false, true] {
+            let task = Task { program, targets, shortest };
+            let report = verify(&task, Choice::Named(engine.name()), &Budget::unlimited(), &mut Silent);
+            for (verdict, &least) in report.verdicts.iter().zip(least) {
+                let agrees = match (verdict, least) {
+                    (Verdict::Holds, None) => true,
+                    (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == least as u128,
+                    (Verdict::Violated(trace), Some(least)) => trace.length() >= least as u128,
+                    _ => false,
+                };
+                if !agrees {
+                    let said = match verdict {
+                        Verdict::Holds => "holds".into(),
+                        Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
+                        Verdict::Unknown(why) => format!("unknown ({why})"),
+                    };
+                    let name = engine.name();
+                    return Some(format!(
+                        "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
+                    ));
+                }
+            }
+        }
+    }
+    None
+}
