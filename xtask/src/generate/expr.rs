@@ -134,7 +134,7 @@ impl Exprs<'_> {
         self.literal(ty)
     }
 
-    /// A constant. The text is one that fits the type before any negation.
+    /// A constant of the type.
     pub(super) fn constant(&mut self, ty: Ty) -> String {
         self.literal(ty).text
     }
@@ -145,13 +145,11 @@ impl Exprs<'_> {
             let list = spellings[self.rng.below(2)];
             return Text::atom(if self.features.spelling { *self.rng.pick(list) } else { list[0] });
         }
-        let value = self.rng.range(0, ty.max());
-        match ty {
-            Ty::Int(_) if value > 0 && self.rng.chance(0.4) => {
-                Text { text: format!("-{value}"), level: level::UNARY }
-            }
-            _ => Text::atom(value.to_string()),
+        if matches!(ty, Ty::Int(_)) && self.rng.chance(0.4) {
+            let value = self.rng.range(1, ty.max() + 1);
+            return Text { text: format!("-{value}"), level: level::UNARY };
         }
+        Text::atom(self.rng.range(0, ty.max()).to_string())
     }
 
     /// A variable or array element of the type, old or new.
@@ -244,11 +242,12 @@ impl Exprs<'_> {
     fn integer(&mut self, ty: Ty, depth: usize, anchored: bool) -> Option<Text> {
         let left = if anchored { self.grow_anchored(ty, depth)? } else { self.grow(ty, depth) };
         let kind = self.rng.weighted(&[4, 3, 2, 2, 3]);
-        if kind == 3 {
+        // A number after a sign is one literal with it, which need not fit the type.
+        if kind == 3 && left.text.parse::<usize>().is_err() {
             let operand = left.inside(level::ATOM);
             return Some(Text { text: format!("-{operand}"), level: level::UNARY });
         }
-        if kind == 4 {
+        if kind >= 3 {
             return Some(left);
         }
         let right = self.grow(ty, depth);

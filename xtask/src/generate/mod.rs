@@ -14,7 +14,7 @@
 //! # Departures
 //! Left out because readers would have to look up what it means: one variable given twice in a call by reference,
 //! a result stored to a variable also given by reference, two elements of one array assigned at once, locals that
-//! hide globals. Left out because it is an error: literals that fit only after negation (`-4` as `int<3>`).
+//! hide globals.
 
 mod expr;
 mod program;
@@ -130,7 +130,7 @@ impl Features {
         Features { integers: false, arrays: false, ..Features::all() }
     }
 
-    /// Reads a list such as `all,-arrays,-goto`, `boolean` or `integers,loops`: `all`, `boolean` and `none` set
+    /// Reads a list such as `all,-arrays,-gotos`, `boolean` or `integers,loops`: `all`, `boolean` and `none` set
     /// every flag, a name sets one and a name after `-` clears it. A list that begins with `-` starts from `all`.
     pub fn parse(list: &str) -> Result<Self, String> {
         let mut features = if list.starts_with('-') { Features::all() } else { Features::none() };
