@@ -85,7 +85,7 @@ impl Expr {
     }
 
     /// The negation of a Boolean expression.
-    pub fn not(self) -> Self {
+    pub fn negated(self) -> Self {
         let mut code = self.code.into_vec();
         match code.last() {
             Some(Op::Not) => drop(code.pop()),

@@ -137,7 +137,7 @@ impl Lowering<'_> {
         let on = self.fresh();
         self.edge(Action::Assume(inside.clone()), on);
         let failed = self.fresh();
-        self.edge(Action::Assume(inside.not()), failed);
+        self.edge(Action::Assume(inside.negated()), failed);
         self.out.checks.push(Check { kind: CheckKind::Bounds, loc: failed, span });
         self.cursor = on;
     }

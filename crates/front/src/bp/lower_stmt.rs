@@ -78,7 +78,7 @@ impl Lowering<'_> {
                 self.onward(here, action);
             }
             Act::AbortIf(e) => {
-                let action = Action::Assume(self.expr(e).not());
+                let action = Action::Assume(self.expr(e).negated());
                 self.onward(here, action);
             }
             Act::Goto(labels) => {
@@ -124,7 +124,7 @@ impl Lowering<'_> {
             self.edge(Action::skip(), other);
         } else {
             self.edge(Action::Assume(condition.clone()), to);
-            self.edge(Action::Assume(condition.not()), other);
+            self.edge(Action::Assume(condition.negated()), other);
         }
     }
 
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         let to = self.after(here);
         let failed = self.fresh();
         self.edge(Action::Assume(condition.clone()), to);
-        self.edge(Action::Assume(condition.not()), failed);
+        self.edge(Action::Assume(condition.negated()), failed);
         self.out.checks.push(Check { kind: CheckKind::Assert, loc: failed, span: self.span });
     }
 
