@@ -43,7 +43,10 @@ pub fn check(tree: &Tree, names: &[&str], concurrent: Option<Span>, sink: &mut S
     checker.mains(main, concurrent);
     for item in &tree.items {
         match *item {
-            Item::Decl(vars, ..) => checker.initials(vars),
+            Item::Decl(vars, _, thread, _) => {
+                checker.scopes.outside = thread;
+                checker.initials(vars);
+            }
             Item::Proc(proc) => checker.procedure(proc),
             Item::ThreadBegin(..) | Item::ThreadEnd(_) => {}
         }
@@ -323,8 +326,10 @@ impl Checker<'_, '_> {
             if let (Some(want), Some(given)) = (found, given)
                 && want != given
             {
-                let span = self.tree.targets[target].name.span;
-                self.sink.push(infer::mismatch(span, given, want));
+                let name = self.tree.targets[target].name;
+                let text = self.scopes.text(name.sym);
+                let message = format!("a result of type `{given}` does not fit `{text}` of type `{want}`");
+                self.report(Code::TypeMismatch, name.span, message);
             }
         }
         self.distinct(targets);

@@ -153,10 +153,10 @@ impl<'t> Infer<'t> {
             }
             Node::Neg => self.operand(0).1.says.join(Says::Open { numeric: true }),
             Node::Binary(Binary::Add | Binary::Sub | Binary::Mul) => {
-                let both = self.operand(0).1.says.join(self.operand(1).1.says);
+                let both = self.operand(1).1.says.join(self.operand(0).1.says);
                 both.join(Says::Open { numeric: true })
             }
-            Node::Ite => self.operand(0).1.says.join(self.operand(1).1.says),
+            Node::Ite => self.operand(1).1.says.join(self.operand(0).1.says),
             Node::Not | Node::Schoose | Node::Binary(_) => Says::Known(Type::Bool),
         };
         Fact { says, start, constant, want: None }
@@ -228,7 +228,9 @@ impl<'t> Infer<'t> {
     fn settle(&mut self, at: usize, base: usize, sink: &mut Sink) -> Type {
         let fact = self.facts[at];
         match (fact.says, fact.want) {
-            (Says::Known(ty), Some(want)) if ty != want => {
+            // An `ite` has no type of its own: what does not fit is one of its branches.
+            (_, Some(want)) if self.tree.nodes[base + at] == Node::Ite => want,
+            (Says::Known(ty), Some(want)) if ty != want && !sink.is_full() => {
                 let span = self.tree.span_of(Slice::new(base + fact.start, base + at + 1));
                 sink.push(mismatch(span, want, ty));
                 ty

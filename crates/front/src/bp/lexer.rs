@@ -30,7 +30,12 @@ pub struct Lexed<'t> {
     pub comments: Vec<Comment>,
     /// The spelling of every name.
     pub names: Vec<&'t str>,
+    /// How many runs of bad characters there are.
+    pub bad: usize,
 }
+
+/// How many runs of bad characters a program may have before we do not believe that it is one.
+pub const MAX_BAD: usize = 10;
 
 /// The symbol of `_`, which discards a value.
 pub const DISCARD: Sym = 0;
@@ -44,11 +49,16 @@ pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
         hyphens,
         own_line: true,
         symbols: FxHashMap::default(),
-        out: Lexed { tokens: Vec::with_capacity(text.len() / 4), comments: Vec::new(), names: Vec::new() },
+        out: Lexed {
+            tokens: Vec::with_capacity(text.len() / 4),
+            comments: Vec::new(),
+            names: Vec::new(),
+            bad: 0,
+        },
         bad: None,
     };
     lexer.intern("_");
-    while lexer.at < lexer.bytes.len() && !sink.is_full() {
+    while lexer.at < lexer.bytes.len() && lexer.out.bad <= MAX_BAD && !sink.is_full() {
         lexer.step(sink);
     }
     lexer.flush_bad(sink);
@@ -106,8 +116,10 @@ impl<'t> Lexer<'t> {
             b'/' if self.peek(1) == b'*' => self.block_comment(sink),
             b'{' => self.braced_name(sink),
             b'0'..=b'9' => {
+                // A number may be a label, so it is a name as well.
                 let len = self.run(|byte| byte.is_ascii_digit());
-                self.push(Kind::Number, DISCARD, len);
+                let sym = self.intern(&self.text[self.at..self.at + len]);
+                self.push(Kind::Number, sym, len);
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
                 let hyphens = self.hyphens;
@@ -201,7 +213,9 @@ impl<'t> Lexer<'t> {
                 self.push(Kind::Name, sym, end + 1);
             }
             end => {
-                let len = end.unwrap_or(rest.len());
+                // It was meant to end before something that no name would contain.
+                let line = &self.text[self.at..self.at + end.unwrap_or(rest.len())];
+                let len = line.find(":=").or_else(|| line.find([';', ',', ')'])).unwrap_or(line.len());
                 let span = Span::new(self.at, self.at + 1);
                 let message = "this name in braces is never closed on its line";
                 sink.push(Diagnostic::new(Code::OpenName, span, message).hint("close it with `}`"));
@@ -228,6 +242,11 @@ impl<'t> Lexer<'t> {
 
     fn flush_bad(&mut self, sink: &mut Sink) {
         let Some(span) = self.bad.take() else { return };
+        self.out.bad += 1;
+        if self.out.bad > MAX_BAD {
+            let message = "this does not look like a Boolean program: the rest is not read";
+            return sink.push(Diagnostic::new(Code::TooMany, span, message));
+        }
         let first = self.text[span.start as usize..].chars().next().unwrap_or_default();
         let message = match first {
             '\u{1A}' => "bytes that are no text".to_owned(),

@@ -11,7 +11,7 @@
 //! - `x := e constrain c`: in `c`, `'x` is the new value if x is assigned there, and otherwise the only one. Alone,
 //!   `constrain c` relates all variables in scope: each gets an arbitrary new value, as in Moped.
 //! - `enforce e` is assumed at entry and after each statement that can change a variable.
-//! - `abortif e` goes on only where `e` is false.
+//! - `abortif e` is `assert !e`, as in Boppo.
 //! - Initial values of globals are assigned at the head of `main`, of locals at the head of their procedure, before
 //!   `enforce`; a declaration further down assigns its where it stands.
 //! - `ref` parameters are further results: each return gives their last values. Where one variable receives several

@@ -72,13 +72,10 @@ impl Lowering<'_> {
         }
         match stmt.act {
             Act::If(e) | Act::Elsif(e) | Act::While(e) => self.branch(here, e),
-            Act::Assert(e) => self.assertion(here, e),
+            Act::Assert(e) => self.assertion(here, e, true),
+            Act::AbortIf(e) => self.assertion(here, e, false),
             Act::Assume(e) => {
                 let action = Action::Assume(self.expr(e));
-                self.onward(here, action);
-            }
-            Act::AbortIf(e) => {
-                let action = Action::Assume(self.expr(e).negated());
                 self.onward(here, action);
             }
             Act::Goto(labels) => {
@@ -128,8 +125,9 @@ impl Lowering<'_> {
         }
     }
 
-    fn assertion(&mut self, here: usize, condition: ExprRef) {
+    fn assertion(&mut self, here: usize, condition: ExprRef, holds: bool) {
         let condition = self.expr(condition);
+        let condition = if holds { condition } else { condition.negated() };
         let to = self.after(here);
         let failed = self.fresh();
         self.edge(Action::Assume(condition.clone()), to);

@@ -50,6 +50,9 @@ fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source
         lexed = lexer::lex(text, true, &mut trial);
     }
     *sink = trial;
+    if lexed.bad > lexer::MAX_BAD {
+        return None;
+    }
     let tree = parser::parse(text, &lexed, satabs, sink);
     Some(Source { lexed, tree, satabs })
 }

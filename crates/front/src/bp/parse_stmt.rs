@@ -44,7 +44,8 @@ impl Parser<'_> {
                     self.take();
                     break;
                 }
-                Kind::EndOfFile | Kind::Void => {
+                Kind::EndOfFile if self.gave_up => break,
+                Kind::EndOfFile | Kind::Void | Kind::Bool => {
                     self.error(Code::Unbalanced, begin, "this procedure is never closed by `end`");
                     body.blocks.clear();
                     break;
@@ -64,12 +65,30 @@ impl Parser<'_> {
 
     fn labels(&mut self, body: &mut Body) {
         let first = self.tree.idents.len();
-        while self.here().kind.is_name() && self.ahead(1) == Kind::Colon {
+        while self.sees_label() {
             let token = self.take();
             self.take();
             self.tree.idents.push(Ident { sym: token.sym, span: token.span() });
         }
         body.labels = Slice::new(first, self.tree.idents.len());
+    }
+
+    /// Whether a label stands here. Some tools number their statements.
+    fn sees_label(&self) -> bool {
+        self.can_be_label() && self.ahead(1) == Kind::Colon
+    }
+
+    fn can_be_label(&self) -> bool {
+        self.here().kind.is_name() || self.sees(Kind::Number)
+    }
+
+    /// The label a jump leads to.
+    fn label(&mut self) -> Parsed<Ident> {
+        if !self.can_be_label() {
+            return Err(self.expected("a label"));
+        }
+        let token = self.take();
+        Ok(Ident { sym: token.sym, span: token.span() })
     }
 
     /// A label with nothing to label stands before an invisible `skip`.
@@ -99,7 +118,7 @@ impl Parser<'_> {
                     self.take();
                     return;
                 }
-                Kind::Void => return,
+                Kind::Void | Kind::Bool => return,
                 kind if kind.begins_statement() || kind.ends_block() => return,
                 _ => drop(self.take()),
             }
@@ -116,7 +135,7 @@ impl Parser<'_> {
         if opened && matches!(self.last_kind(), Kind::Then | Kind::Do) || next.is_name() {
             return true;
         }
-        if next == Kind::Constrain {
+        if next == Kind::Constrain || self.sees_label() {
             return true;
         }
         self.expected("`;`");
@@ -197,7 +216,7 @@ impl Parser<'_> {
         self.take();
         let first = self.tree.idents.len();
         loop {
-            let label = self.name("a label")?;
+            let label = self.label()?;
             self.tree.idents.push(label);
             if self.accept(Kind::Comma).is_none() {
                 return Ok(Act::Goto(Slice::new(first, self.tree.idents.len())));
@@ -209,15 +228,15 @@ impl Parser<'_> {
         self.take();
         let none = Slice::new(self.tree.exprs.len(), self.tree.exprs.len());
         let next = self.here().kind;
-        let starts_label = next.is_name() && self.ahead(1) == Kind::Colon;
-        let nothing = next == Kind::Semicolon || next.ends_block() || next.begins_statement() || starts_label;
+        let nothing =
+            next == Kind::Semicolon || next.ends_block() || next.begins_statement() || self.sees_label();
         Ok(Act::Return(if nothing { none } else { self.expression_list()? }))
     }
 
     fn start_thread(&mut self) -> Parsed<Act> {
         self.take();
         if self.accept(Kind::Goto).is_some() {
-            return Ok(Act::StartGoto(self.name("a label")?));
+            return Ok(Act::StartGoto(self.label()?));
         }
         if self.sees(Kind::Call) && self.ahead(1).is_name() {
             self.take();
@@ -326,6 +345,8 @@ impl Parser<'_> {
             self.error(Code::TooDeep, word.span(), message);
             // What follows cannot be told apart from what would close these blocks.
             self.at = self.tokens.len() - 1;
+            self.gave_up = true;
+            self.tree.lost_names = true;
             body.blocks.clear();
         }
         Ok(())

@@ -7,7 +7,7 @@
 //! An error is reported where it is met, and reading goes on at the next place that can only be one thing: after a
 //! `;`, at a word that begins a statement, at the end of a block, at the next declaration or procedure.
 
-use super::lexer::{DISCARD, Lexed};
+use super::lexer::Lexed;
 use super::token::{Kind, Token};
 use super::tree::*;
 use crate::diagnostic::{Code, Diagnostic, Sink};
@@ -38,11 +38,14 @@ pub fn parse(text: &str, lexed: &Lexed<'_>, satabs: bool, sink: &mut Sink) -> Tr
         thread: 0,
         threads: 0,
         open_thread: None,
+        gave_up: false,
     };
     while !parser.sees(Kind::EndOfFile) && !parser.sink.is_full() {
         parser.item();
     }
-    if let Some(span) = parser.open_thread {
+    if let Some(span) = parser.open_thread
+        && !parser.gave_up
+    {
         parser.error(Code::Unbalanced, span, "this `thread` block is never closed by `end`");
     }
     parser.tree
@@ -65,6 +68,8 @@ pub struct Parser<'s> {
     thread: u32,
     threads: u32,
     open_thread: Option<Span>,
+    /// Whether the rest of the source is not read, so that nothing is missing in it.
+    pub gave_up: bool,
 }
 
 impl Parser<'_> {
@@ -190,9 +195,19 @@ impl Parser<'_> {
         if self.at == start {
             self.take();
         }
+        let mut in_body = false;
         loop {
             match self.here().kind {
-                Kind::EndOfFile | Kind::Decl | Kind::Void | Kind::Bool => return,
+                Kind::EndOfFile | Kind::Void => return,
+                Kind::Decl | Kind::Bool if !in_body => return,
+                Kind::Begin => {
+                    in_body = true;
+                    self.take();
+                }
+                Kind::End if in_body => {
+                    self.take();
+                    return;
+                }
                 Kind::End => {
                     if self.open_thread.is_none() {
                         self.take();
@@ -370,9 +385,6 @@ impl Parser<'_> {
             let ty = self.type_opt()?.unwrap_or(Type::Bool);
             by_ref |= self.reference();
             let name = self.name("a parameter")?;
-            if name.sym == DISCARD {
-                self.error(Code::Discarded, name.span, "`_` cannot name a parameter");
-            }
             self.tree.vars.push(VarDecl { name, ty, len: None, init: None, by_ref });
             if self.accept(Kind::Comma).is_none() {
                 break;

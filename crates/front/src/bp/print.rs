@@ -14,6 +14,9 @@ use super::token::{Kind, Sym};
 use super::tree::*;
 use postbop_ir::Type;
 
+/// How many levels are shown by indentation. A source may nest so deeply that its indentation would be quadratic.
+const MAX_INDENT: usize = 40;
+
 /// The canonical source of a tree.
 pub fn print(text: &str, lexed: &Lexed<'_>, tree: &Tree, satabs: bool) -> String {
     let mut printer = Printer {
@@ -77,7 +80,7 @@ impl Printer<'_> {
         }
         self.tight = false;
         self.apart = false;
-        self.out.extend(std::iter::repeat_n("  ", self.indent));
+        self.out.extend(std::iter::repeat_n("  ", self.indent.min(MAX_INDENT)));
     }
 
     fn end_line(&mut self, text: &str) {
@@ -96,7 +99,9 @@ impl Printer<'_> {
                 self.out.pop();
                 self.out.push(' ');
             } else {
-                self.begin_line(comment.span.start);
+                // One between a label and its statement moves before the label, and takes its blank line.
+                self.begin_line(comment.span.start.min(first));
+                self.tight = comment.span.start > first;
             }
             self.end_line(text);
             self.sealed = text.starts_with("//");
@@ -128,11 +133,16 @@ impl Printer<'_> {
 
     /// Writes the word that closes a block.
     fn close(&mut self, start: u32, word: &str) {
+        self.outdent(start);
+        self.end_line(word);
+    }
+
+    /// Begins the line after a block. The comments before it belong to the block.
+    fn outdent(&mut self, start: u32) {
         self.comments_before(start, start);
         self.indent -= 1;
         self.tight = true;
         self.line(start, start);
-        self.end_line(word);
     }
 
     fn declaration(&mut self, vars: Slice, sharing: Sharing) {
@@ -273,7 +283,7 @@ impl Printer<'_> {
                 return self.open();
             }
             Act::Elsif(condition) => {
-                self.close_with(stmt.span.start);
+                self.outdent(stmt.span.start);
                 self.of_expression("elsif (", condition, ") then");
                 return self.open();
             }
@@ -287,13 +297,6 @@ impl Printer<'_> {
             self.out.push_str(": ");
         }
         self.act(stmt.act);
-    }
-
-    fn close_with(&mut self, start: u32) {
-        self.comments_before(start, start);
-        self.indent -= 1;
-        self.tight = true;
-        self.line(start, start);
     }
 
     fn open(&mut self) {

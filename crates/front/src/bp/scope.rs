@@ -48,6 +48,8 @@ pub struct Scopes<'a> {
     /// Labels that stand at two places and were jumped to.
     ambiguous: FxHashSet<(u32, Sym)>,
     advice: usize,
+    /// The thread block that names outside of all procedures are looked up in.
+    pub outside: u32,
 }
 
 /// How many misspelt names get advice, and how many candidates each looks at.
@@ -66,6 +68,7 @@ impl<'a> Scopes<'a> {
             unknown: FxHashSet::default(),
             ambiguous: FxHashSet::default(),
             advice: ADVICE.0,
+            outside: 0,
         };
         for item in &tree.items {
             match *item {
@@ -136,7 +139,7 @@ impl<'a> Scopes<'a> {
     }
 
     fn thread_of(&self, proc: u32) -> u32 {
-        self.tree.procs.get(proc as usize).map_or(0, |proc| proc.thread)
+        self.tree.procs.get(proc as usize).map_or(self.outside, |proc| proc.thread)
     }
 
     fn find_var(&self, proc: u32, sym: Sym) -> Option<u32> {
@@ -160,7 +163,7 @@ impl<'a> Scopes<'a> {
             _ => None,
         });
         let candidates = locals.chain(globals.flatten()).map(|at| self.tree.vars[at].name.sym);
-        let hint = self.advise(text, candidates);
+        let hint = if name.sym == DISCARD { None } else { self.advise(text, candidates) };
         self.advice = self.advice.saturating_sub(1);
         let mut unknown = Diagnostic::new(code, name.span, message);
         unknown.hint = hint;

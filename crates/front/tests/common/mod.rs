@@ -1,0 +1,163 @@
+//! Room `front`: what several tests need.
+#![allow(dead_code)] // Each test uses some of it.
+
+use postbop_front::{Options, Reading, read};
+use postbop_ir::{Action, Expr, Id, Op, Program, Span};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Reads a source with the default options.
+pub fn reading(source: &str) -> Reading {
+    read(source.as_bytes(), Options::default())
+}
+
+/// The program of a source that has no errors.
+pub fn program(source: &str) -> Program {
+    let reading = reading(source);
+    let errors: Vec<_> = reading.diagnostics.iter().filter(|d| d.is_error()).collect();
+    assert!(errors.is_empty(), "{errors:?}\n{source}");
+    reading.program.expect("a program of one thread")
+}
+
+/// The codes of all problems of a source, each once, in order.
+pub fn codes(source: &str) -> Vec<&'static str> {
+    let mut codes: Vec<_> = reading(source).diagnostics.iter().map(|d| d.code.text()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+/// The program without the places in its source.
+pub fn erased(mut program: Program) -> Program {
+    let nowhere = Span::default();
+    for proc in program.procs.ids() {
+        program.procs[proc].span = nowhere;
+    }
+    for loc in program.locs.ids() {
+        program.locs[loc].span = nowhere;
+    }
+    for edge in program.edges.ids() {
+        program.edges[edge].span = nowhere;
+    }
+    program.checks.iter_mut().for_each(|check| check.span = nowhere);
+    program
+}
+
+/// The source files with this ending under a folder, in order.
+pub fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == ending) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The project's own cases, and the programs that others wrote if they are at hand.
+pub fn all_files() -> Vec<PathBuf> {
+    let mut all = files(&root().join("tests/cases"), "bp");
+    let corpus = corpus();
+    all.extend(corpus);
+    all
+}
+
+/// The programs that others wrote; says so if they are absent.
+pub fn corpus() -> Vec<PathBuf> {
+    let folder = std::env::var_os("POSTBOP_CORPUS").map_or(root().join("../shared/corpus"), PathBuf::from);
+    let found = files(&folder, "bp");
+    if found.is_empty() {
+        eprintln!("skipped: no corpus in {}", folder.display());
+    }
+    found
+}
+
+fn expr(program: &Program, expr: &Expr) -> String {
+    let mut stack: Vec<String> = Vec::new();
+    for op in &expr.code {
+        let operands = stack.split_off(stack.len() - op.arity());
+        let name = |var| program.vars[var].name.clone();
+        stack.push(match op {
+            Op::Const(_, value) => value.to_string(),
+            Op::Var(var) => name(*var),
+            Op::Next(var) => format!("'{}", name(*var)),
+            Op::Choice(ty) => format!("*{ty}"),
+            op => {
+                let word = format!("{op:?}").to_lowercase();
+                let word = word.split('(').next().unwrap_or_default().to_owned();
+                format!("{word}({})", operands.join(" "))
+            }
+        });
+    }
+    assert_eq!(stack.len(), 1, "{:?}", expr.code);
+    stack.pop().unwrap_or_default()
+}
+
+fn action(program: &Program, action: &Action) -> String {
+    let list = |exprs: &[Expr]| exprs.iter().map(|e| expr(program, e)).collect::<Vec<_>>().join(", ");
+    let name = |var: &postbop_ir::VarId| program.vars[*var].name.clone();
+    let names = |vars: &[postbop_ir::VarId]| vars.iter().map(name).collect::<Vec<_>>().join(", ");
+    match action {
+        Action::Assume(e) => format!("assume {}", expr(program, e)),
+        Action::Assign { targets, values, constraint } => {
+            let suffix = constraint.as_ref().map(|c| format!(" constrain {}", expr(program, c)));
+            format!("{} := {}{}", names(targets), list(values), suffix.unwrap_or_default())
+        }
+        Action::Havoc(vars) => format!("havoc {}", names(vars)),
+        Action::Call { callee, args, results } => {
+            let results: Vec<_> = results.iter().map(|r| r.as_ref().map_or("_".into(), name)).collect();
+            format!("{} := {}({})", results.join(", "), program.procs[*callee].name, list(args))
+        }
+        Action::Return(values) => format!("return {}", list(values)),
+    }
+}
+
+/// The edges of a procedure, one on each line. Locations are numbered in the order they appear, the entry is 0,
+/// the exit `X`, and one that must not be reached has a `!`.
+pub fn graph(source: &str, name: &str) -> String {
+    let program = program(source);
+    let (id, proc) = program.procs.pairs().find(|(_, proc)| proc.name == name).expect("the procedure");
+    let mut numbers = vec![proc.entry];
+    let mut out = String::new();
+    let mut show = |loc| {
+        if loc == proc.exit {
+            return "X".to_owned();
+        }
+        let number = numbers.iter().position(|known| *known == loc).unwrap_or_else(|| {
+            numbers.push(loc);
+            numbers.len() - 1
+        });
+        let bad = program.checks.iter().any(|check| check.loc == loc);
+        format!("{number}{}", if bad { "!" } else { "" })
+    };
+    for edge in program.edges.iter().filter(|edge| program.locs[edge.from].proc == id) {
+        assert_eq!(program.locs[edge.to].proc, id);
+        let (from, to) = (show(edge.from), show(edge.to));
+        writeln!(out, "{from} -> {to}: {}", action(&program, &edge.action)).expect("a string");
+    }
+    for label in program.labels.iter().filter(|label| program.locs[label.loc].proc == id) {
+        writeln!(out, "{}: {}", label.name, show(label.loc)).expect("a string");
+    }
+    assert!(program.vars.ids().all(|var| var.index() < program.vars.len()));
+    out
+}
+
+/// Checks the graph of `main` of a source with these globals and this body. Both sides may be indented.
+pub fn check(globals: &str, body: &str, wanted: &str) {
+    let source = format!("{globals} void main() begin {body} end");
+    let trimmed =
+        |text: &str| text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
+    assert_eq!(trimmed(&graph(&source, "main")), trimmed(wanted), "{source}");
+}

@@ -1,0 +1,110 @@
+//! Room `front`: size and depth cost time and memory in proportion, and never the stack; garbage is no danger.
+
+mod common;
+
+use common::{codes, program, reading};
+use postbop_front::{Options, format, read};
+
+fn body(text: &str) -> String {
+    format!("decl a; void main() begin {text} end")
+}
+
+/// Reads and formats a source that must be correct, on a stack that would not bear recursion.
+fn check(source: String) {
+    let run = move || {
+        assert!(reading(&source).program.is_some(), "{:?}", reading(&source).diagnostics);
+        let once = format(source.as_bytes(), Options::default()).expect("it parses");
+        assert_eq!(format(once.as_bytes(), Options::default()).as_ref(), Ok(&once));
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread").join().expect("no panic");
+}
+
+#[test]
+fn deep_and_long_expressions() {
+    check(body(&format!("a := {}a{};", "(".repeat(100_000), ")".repeat(100_000))));
+    check(body(&format!("a := {}a{};", "a => (".repeat(99_000), ")".repeat(99_000))));
+    check(body(&format!("a := {}a;", "!".repeat(1_000_000))));
+    check(body(&format!("a := a{};", " & a".repeat(1_000_000))));
+    check(body(&format!("a := {}a{};", "ite(a, a, ".repeat(90_000), ")".repeat(90_000))));
+}
+
+#[test]
+fn deep_and_long_statements() {
+    check(body(&format!("{}skip;{}", "if (a) then ".repeat(100_000), " fi".repeat(100_000))));
+    check(body(&format!("{}skip;{}", "while (a) do ".repeat(100_000), " od".repeat(100_000))));
+    check(body(&format!("if (a) then skip; {}fi", "elsif (a) then a := !a; ".repeat(100_000))));
+    check(body(&format!("{} skip;", (0..100_000).map(|i| format!("L{i}: ")).collect::<String>())));
+    check(body(&"a := !a; ".repeat(300_000)));
+}
+
+#[test]
+fn many_procedures_and_variables() {
+    let proc =
+        |i: usize| format!("bool p{i}(x) begin decl l := x; l := p{}(l); return l; end\n", (i + 1) % 50_000);
+    check(format!("void main() begin skip; end {}", (0..50_000).map(proc).collect::<String>()));
+    let names: Vec<String> = (0..100_000).map(|i| format!("g{i}")).collect();
+    let names = names.join(", ");
+    check(format!("decl {names}; void main() begin decl {names}; dead {names}; end"));
+}
+
+#[test]
+fn beyond_the_limits() {
+    assert_eq!(codes(&body(&format!("a := {}a{};", "(".repeat(100_001), ")".repeat(100_001)))), ["E006"]);
+    assert_eq!(codes(&body(&format!("{}{}", "if a then ".repeat(100_001), "fi ".repeat(100_001)))), ["E006"]);
+}
+
+#[test]
+fn nested_indices_do_not_multiply() {
+    let index = format!("{}i{}", "a[".repeat(1000), "]".repeat(1000));
+    let source = format!("decl uint<3> a[8], i; void main() begin i := {index}; end");
+    let ops: usize = program(&source).edges.iter().flat_map(|e| e.action.exprs()).map(|e| e.code.len()).sum();
+    assert!(ops < 100_000, "{ops}");
+}
+
+#[test]
+fn truncations_of_programs_do_not_panic() {
+    let mut sources = vec![include_bytes!("every_construct.bp").to_vec()];
+    let small = |path: &std::path::PathBuf| std::fs::metadata(path).is_ok_and(|m| m.len() < 1000);
+    sources.extend(
+        common::all_files().iter().filter(|path| small(path)).map(|p| std::fs::read(p).expect("a file")),
+    );
+    for source in sources {
+        for end in 0..source.len() {
+            read(&source[..end], Options::default());
+            read(&source[end..], Options::default());
+        }
+    }
+}
+
+/// A small generator of numbers: tests must not depend on chance.
+fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::repeat_with(move || {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed >> 33
+    })
+}
+
+#[test]
+fn garbage_is_reported_in_a_few_words() {
+    for seed in 0..200 {
+        let bytes: Vec<u8> = numbers(seed).take(5000).map(|n| n as u8).collect();
+        let reading = read(&bytes, Options::default());
+        assert!(reading.program.is_none() && reading.diagnostics.len() < 60);
+        assert_eq!(reading.text.len(), bytes.len());
+    }
+    let binary = read(&[0xFF; 1_000_000], Options::default());
+    assert!(binary.diagnostics.len() < 3, "{:?}", binary.diagnostics);
+}
+
+#[test]
+fn shuffled_tokens_do_not_panic() {
+    let source = include_str!("every_construct.bp");
+    let words: Vec<&str> = source.lines().skip(1).flat_map(str::split_whitespace).collect();
+    for seed in 0..2000 {
+        let picks = numbers(seed).take(60);
+        let text: Vec<&str> = picks.map(|n| words[n as usize % words.len()]).collect();
+        let text = format!("decl a; void main() begin {} end", text.join(" "));
+        reading(&text);
+        let _ = format(text.as_bytes(), Options::default());
+    }
+}
