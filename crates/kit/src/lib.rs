@@ -3,6 +3,7 @@
 //! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
 //! connected components. Nothing here depends on another crate of this project.
 
+pub mod bdd;
 pub mod bits;
 pub mod rows;
 pub mod scc;

@@ -1,4 +1,5 @@
 //! Room `engine/encode`: what engines know of a program before they start.
 
 pub mod live;
+pub mod machine;
 pub mod scope;

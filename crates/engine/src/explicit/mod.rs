@@ -22,13 +22,9 @@
 //! [vera] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them are
 //! enumerated: arithmetic over wide integers is for other engines.
 
-mod code;
-mod expand;
-mod extract;
-mod layout;
+mod past;
 mod search;
 mod store;
-mod value;
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};

@@ -12,11 +12,12 @@
 //!
 //! Once a target is reached the others get a fair share of further work, then the search stops.
 
-use super::code::{Code, Machine};
-use super::expand::{Expander, Site};
-use super::extract::Extractor;
+use super::past::Memory;
 use super::store::{NOBODY, Origin, Store};
 use crate::budget::{Budget, Observer, Progress};
+use crate::encode::machine::code::{Code, Machine};
+use crate::encode::machine::expand::{Expander, Site};
+use crate::encode::machine::retrace::Retracer;
 use crate::verdict::{Outcome, Verdict, Why};
 use postbop_ir::{EdgeId, LocId, Task};
 use postbop_kit::rows::Full;
@@ -337,9 +338,12 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             ("summaries", summaries),
             ("evaluations", self.expander.evaluations),
         ];
-        let mut extractor = Extractor::new(self.machine, &self.store);
-        let verdict = |context: &Option<u32>| match (context, &stopped) {
-            (Some(context), _) => Verdict::Violated(extractor.trace(*context)),
+        let mut memory = Memory { machine: self.machine, store: &self.store };
+        let mut retracer = Retracer::new(self.machine, &mut memory);
+        let verdict = |context: &Option<u32>| match (*context, &stopped) {
+            (Some(context), _) => {
+                Verdict::Violated(retracer.trace(context, self.store.valuation(context).to_vec()))
+            }
             (None, Some(why)) => Verdict::Unknown(why.clone()),
             (None, None) => Verdict::Holds,
         };

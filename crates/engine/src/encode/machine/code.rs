@@ -1,4 +1,4 @@
-//! Room `engine/explicit`: edges made ready to run.
+//! Room `engine/encode`: edges made ready to run.
 //!
 //! Variables become fields, choices become numbers, and values that nobody will look at are dropped. An edge is
 //! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results) or

@@ -1,4 +1,4 @@
-//! Room `engine/explicit`: values of which only a range may be known.
+//! Room `engine/encode`: values of which only a range may be known.
 //!
 //! # Idea
 //!

@@ -1,4 +1,4 @@
-//! Room `engine/explicit`: valuations packed into machine words.
+//! Room `engine/encode`: valuations packed into machine words.
 //!
 //! Each field of a procedure gets the bits of its type and one more that says *open*; a field never straddles two
 //! words. An open field's other bits are zero, so equal valuations are equal words.

@@ -1,0 +1,176 @@
+//! Room `engine/encode`: from a point that was reached back to the start, as a trace.
+//!
+//! # Idea
+//!
+//! An engine knows, for every point it reached, by which edge from which earlier point: its [`Past`]. The values it
+//! knows there may be partly open, and an open value may have been pinned down by a later edge. So the walk back
+//! carries a *goal*, a valuation with every value filled in that the run needs from there on, and asks the expander at
+//! each edge what must have gone in for the goal to come out. A completed call becomes a segment that ends in its part
+//! of the goal; the same exit with the same goal is the same segment, whoever asks. Calls inside calls are walked on a
+//! stack of our own.
+//!
+//! # Cost
+//!
+//! At each edge what the engine needs to name the point before, and the halvings of the expander. A procedure is
+//! walked once for each exit and goal.
+
+use super::code::Machine;
+use super::expand::{Expander, Goal, Site};
+use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// How a point was reached.
+pub enum Origin<P> {
+    /// It is the entry of its procedure.
+    Entry,
+    /// By an edge, from a point with this valuation.
+    Step {
+        /// The point before.
+        from: P,
+        /// The valuation there; open values may be filled in at will.
+        row: Vec<u64>,
+        /// The edge.
+        edge: EdgeId,
+    },
+    /// By the return of a call.
+    Return {
+        /// The point that called.
+        from: P,
+        /// The valuation there; open values may be filled in at will.
+        row: Vec<u64>,
+        /// The call.
+        edge: EdgeId,
+        /// The callee's exit.
+        exit: P,
+        /// The valuation there, with the goal's part of it filled in.
+        inside: Vec<u64>,
+    },
+}
+
+/// The call that entered a procedure, and the valuation in front of it.
+pub struct Caller<P> {
+    /// The point that called.
+    pub from: P,
+    /// The valuation there.
+    pub row: Vec<u64>,
+    /// The call.
+    pub edge: EdgeId,
+}
+
+/// What an engine remembers.
+pub trait Past {
+    /// A point of the search.
+    type Point: Clone + Eq + Hash;
+
+    /// The location of a point.
+    fn loc(&self, point: &Self::Point) -> LocId;
+
+    /// How a point was reached with these values, at least.
+    fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Origin<Self::Point>;
+
+    /// Who first entered the procedure of this entry with these values; `None` for main.
+    fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Option<Caller<Self::Point>>;
+}
+
+/// A walk back through one procedure.
+struct Walk<P> {
+    point: P,
+    goal: Vec<u64>,
+    /// Last step first.
+    steps: Vec<Step>,
+    /// For a segment: where it ends.
+    end: Option<(P, Vec<u64>)>,
+}
+
+/// Writes traces.
+pub struct Retracer<'m, 'a, 'p, T: Past> {
+    machine: &'m Machine<'a>,
+    past: &'p mut T,
+    expander: Expander<'m, 'a>,
+    segments: Table<SegmentId, Segment>,
+    /// The segments by exit and goal, with the valuation each needs at its entry.
+    known: HashMap<(T::Point, Vec<u64>), (SegmentId, Vec<u64>)>,
+}
+
+impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
+    /// A writer for what an engine remembers.
+    pub fn new(machine: &'m Machine<'a>, past: &'p mut T) -> Self {
+        let expander = Expander::new(machine);
+        Retracer { machine, past, expander, segments: Table::new(), known: HashMap::new() }
+    }
+
+    /// A trace to a point that was reached with these values.
+    pub fn trace(&mut self, point: T::Point, goal: Vec<u64>) -> Trace {
+        self.segments = Table::new();
+        self.known.clear();
+        let mut frames = Vec::new();
+        let mut walk = Walk { point, goal, steps: Vec::new(), end: None };
+        loop {
+            let (entry, frame, goal) = self.finish(walk);
+            frames.push(frame);
+            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal) else { break };
+            let proc = self.machine.program.locs[self.past.loc(&from)].proc;
+            let nothing = self.machine.layout(proc).open.clone();
+            let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing));
+            walk = Walk { point: from, goal, steps: vec![Step { edge, choices, call: None }], end: None };
+        }
+        frames.reverse();
+        Trace { segments: std::mem::take(&mut self.segments), frames }
+    }
+
+    /// Walks back to the entry, through all segments that are not known yet.
+    fn finish(&mut self, walk: Walk<T::Point>) -> (T::Point, Frame, Vec<u64>) {
+        let mut walks = vec![walk];
+        loop {
+            let walk = walks.last_mut().expect("the first walk returns from here");
+            match self.past.origin(&walk.point, &walk.goal) {
+                Origin::Entry => {
+                    let walk = walks.pop().expect("there was a last one");
+                    let frame = self.frame(self.past.loc(&walk.point), &walk.goal, walk.steps);
+                    let Some(end) = walk.end else { return (walk.point, frame, walk.goal) };
+                    let id = self.segments.push(Segment { frame, exit: Vec::new(), results: Vec::new() });
+                    self.known.insert(end, (id, walk.goal));
+                }
+                Origin::Step { from, row, edge } => {
+                    let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal));
+                    walk.steps.push(Step { edge, choices, call: None });
+                    (walk.point, walk.goal) = (from, goal);
+                }
+                Origin::Return { from, row, edge, exit, inside } => {
+                    let end = (exit, inside);
+                    let Some((segment, entry)) = self.known.get(&end).cloned() else {
+                        let (point, goal) = end.clone();
+                        walks.push(Walk { point, goal, steps: Vec::new(), end: Some(end) });
+                        continue;
+                    };
+                    let (choices, goal) = self.explain(&row, edge, Goal::Call(&entry, &walk.goal));
+                    walk.steps.push(Step { edge, choices, call: Some(segment) });
+                    (walk.point, walk.goal) = (from, goal);
+                }
+            }
+        }
+    }
+
+    fn explain(&mut self, row: &[u64], edge: EdgeId, goal: Goal) -> (Vec<Option<i64>>, Vec<u64>) {
+        let program = self.machine.program;
+        let fields = &self.machine.layout(program.locs[program.edges[edge].from].proc).fields;
+        let site = Site { edge: self.machine.edge(edge), to: program.edges[edge].to, fields, row };
+        self.expander.explain(site, goal).expect("what an engine found can be explained")
+    }
+
+    /// The frame of a walk that arrived at its entry with this goal.
+    fn frame(&self, loc: LocId, goal: &[u64], mut steps: Vec<Step>) -> Frame {
+        let program = self.machine.program;
+        let proc = program.locs[loc].proc;
+        let fields = self.machine.layout(proc).fields.iter().enumerate();
+        let known = fields.filter_map(|(at, field)| {
+            let var = self.machine.scopes.var(program, proc, at)?;
+            Some((var, field.get(goal)?))
+        });
+        let mut entry: Vec<_> = known.collect();
+        entry.sort_unstable();
+        steps.reverse();
+        Frame { proc, entry, steps }
+    }
+}

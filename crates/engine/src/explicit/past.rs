@@ -1,0 +1,61 @@
+//! Room `engine/explicit`: what the search remembers, for traces.
+
+use super::store::{NOBODY, Store};
+use crate::encode::machine::code::Machine;
+use crate::encode::machine::retrace::{Caller, Origin, Past};
+use postbop_ir::LocId;
+
+/// The contexts of a search are the points of its past.
+pub struct Memory<'m, 'a, 's> {
+    /// The program.
+    pub machine: &'m Machine<'a>,
+    /// What was found.
+    pub store: &'s Store,
+}
+
+impl Past for Memory<'_, '_, '_> {
+    type Point = u32;
+
+    fn loc(&self, &context: &u32) -> LocId {
+        self.store.loc(context)
+    }
+
+    fn origin(&mut self, &context: &u32, goal: &[u64]) -> Origin<u32> {
+        let origin = self.store.origin(context);
+        if origin.from == NOBODY {
+            return Origin::Entry;
+        }
+        if origin.exit == NOBODY {
+            let row = self.store.valuation(origin.from).to_vec();
+            return Origin::Step { from: origin.from, row, edge: origin.edge };
+        }
+        let from = self.store.origin(origin.from).from;
+        let row = self.store.valuation(from).to_vec();
+        let inside = self.inside(context, origin.exit, goal);
+        Origin::Return { from, row, edge: origin.edge, exit: origin.exit, inside }
+    }
+
+    fn caller(&mut self, &entry: &u32, _: &[u64]) -> Option<Caller<u32>> {
+        let suspension = self.store.entries[self.store.entry_of(entry) as usize].first;
+        if suspension == NOBODY {
+            return None;
+        }
+        let origin = self.store.origin(suspension);
+        Some(Caller { from: origin.from, row: self.store.valuation(origin.from).to_vec(), edge: origin.edge })
+    }
+}
+
+impl Memory<'_, '_, '_> {
+    /// What a goal after a call asks of the callee's exit.
+    fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Vec<u64> {
+        let call = self.machine.call(self.store.origin(context).edge);
+        let caller = self.machine.program.locs[self.store.loc(context)].proc;
+        let here = &self.machine.layout(caller).fields;
+        let there = &self.machine.layout(call.callee).fields;
+        let mut inside = self.store.valuation(exit).to_vec();
+        for &(field, from) in &call.back {
+            there[from].set(&mut inside, here[field].get(goal));
+        }
+        inside
+    }
+}

@@ -1,0 +1,220 @@
+//! Room `kit`: the vertices of all diagrams, each once, and what was computed of them.
+
+use super::{Interrupted, Ref};
+
+/// The level of a vertex that is not in use, and of the constants: below all others.
+pub(super) const BOTTOM: u32 = u32::MAX;
+
+/// How many new vertices pass between two calls of the watchman.
+const PATIENCE: u32 = 1 << 12;
+
+#[derive(Clone, Copy)]
+pub(super) struct Vertex {
+    pub level: u32,
+    /// Never complemented: of a diagram and its complement one has this form.
+    pub high: Ref,
+    pub low: Ref,
+}
+
+/// A result in the computed table: operands, operation, result.
+#[derive(Clone, Copy)]
+struct Computed {
+    operands: [Ref; 2],
+    operation: u32,
+    result: Ref,
+}
+
+const NOTHING: Computed = Computed { operands: [Ref::TRUE; 2], operation: u32::MAX, result: Ref::TRUE };
+
+/// All diagrams.
+pub struct Bdd<'w> {
+    pub(super) vertices: Vec<Vertex>,
+    /// Vertices that may be used again.
+    free: Vec<u32>,
+    /// Open addressing; 0 is an empty place, since vertex 0 is never looked up.
+    unique: Vec<u32>,
+    computed: Vec<Computed>,
+    pub(super) plans: super::ops::Plans,
+    watchman: Box<dyn FnMut() -> bool + 'w>,
+    patience: u32,
+    /// How many vertices survived the last collection.
+    survivors: usize,
+    /// The most vertices that were in use at once.
+    peak: usize,
+}
+
+impl<'w> Bdd<'w> {
+    /// No diagrams but the constants. The watchman is asked now and then whether work may go on.
+    pub fn new(watchman: impl FnMut() -> bool + 'w) -> Self {
+        Bdd {
+            vertices: vec![Vertex { level: BOTTOM, high: Ref::TRUE, low: Ref::TRUE }],
+            free: Vec::new(),
+            unique: vec![0; 1 << 10],
+            computed: vec![NOTHING; 1 << 10],
+            plans: Default::default(),
+            watchman: Box::new(watchman),
+            patience: PATIENCE,
+            survivors: 0,
+            peak: 0,
+        }
+    }
+
+    /// The number of vertices in use.
+    pub fn len(&self) -> usize {
+        self.vertices.len() - self.free.len()
+    }
+
+    /// Whether there are only constants.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 1
+    }
+
+    /// The most vertices that were in use at once.
+    pub fn peak(&self) -> usize {
+        self.peak.max(self.len())
+    }
+
+    /// The level that a diagram tests first; [`u32::MAX`] for the constants.
+    pub fn level(&self, f: Ref) -> u32 {
+        self.vertices[f.vertex()].level
+    }
+
+    /// What is left of a diagram where its first test succeeds, and where it fails.
+    pub fn cofactors(&self, f: Ref) -> (Ref, Ref) {
+        let vertex = self.vertices[f.vertex()];
+        (vertex.high.flip(f.complemented()), vertex.low.flip(f.complemented()))
+    }
+
+    /// The diagram that goes to `high` where `level` is true and to `low` where not. Both test only levels below.
+    pub(super) fn vertex(&mut self, level: u32, high: Ref, low: Ref) -> Result<Ref, Interrupted> {
+        debug_assert!(level < self.level(high).min(self.level(low)), "levels grow downwards");
+        if high == low {
+            return Ok(high);
+        }
+        let flip = high.complemented();
+        let vertex = Vertex { level, high: high.flip(flip), low: low.flip(flip) };
+        let mask = self.unique.len() - 1;
+        let mut place = hash(level, vertex.high, vertex.low) & mask;
+        loop {
+            match self.unique[place] {
+                0 => break,
+                id => {
+                    let other = &self.vertices[id as usize];
+                    if other.low == vertex.low && other.high == vertex.high && other.level == level {
+                        return Ok(Ref(id << 1).flip(flip));
+                    }
+                }
+            }
+            place = (place + 1) & mask;
+        }
+        let id = self.store(vertex)?;
+        self.unique[place] = id;
+        if self.len() * 2 > self.unique.len() {
+            self.grow();
+        }
+        Ok(Ref(id << 1).flip(flip))
+    }
+
+    fn store(&mut self, vertex: Vertex) -> Result<u32, Interrupted> {
+        self.patience -= 1;
+        if self.patience == 0 {
+            self.patience = PATIENCE;
+            if !(self.watchman)() {
+                return Err(Interrupted);
+            }
+        }
+        if let Some(id) = self.free.pop() {
+            self.vertices[id as usize] = vertex;
+            return Ok(id);
+        }
+        // A reference has one bit for the complement.
+        if self.vertices.len() >= 1 << 31 {
+            return Err(Interrupted);
+        }
+        self.vertices.push(vertex);
+        Ok(self.vertices.len() as u32 - 1)
+    }
+
+    /// Twice as many places, and as many results.
+    fn grow(&mut self) {
+        let size = self.unique.len() * 2;
+        self.index(size);
+        let old = std::mem::replace(&mut self.computed, vec![NOTHING; size]);
+        for entry in old {
+            if entry.operation != u32::MAX {
+                let place = self.place(entry.operation, entry.operands);
+                self.computed[place] = entry;
+            }
+        }
+    }
+
+    /// Enters all vertices in use into a table of this size.
+    fn index(&mut self, size: usize) {
+        self.unique.clear();
+        self.unique.resize(size, 0);
+        for (id, vertex) in self.vertices.iter().enumerate().skip(1) {
+            if vertex.level == BOTTOM {
+                continue;
+            }
+            let mut place = hash(vertex.level, vertex.high, vertex.low) & (size - 1);
+            while self.unique[place] != 0 {
+                place = (place + 1) & (size - 1);
+            }
+            self.unique[place] = id as u32;
+        }
+    }
+
+    fn place(&self, operation: u32, [f, g]: [Ref; 2]) -> usize {
+        hash(operation, f, g) & (self.computed.len() - 1)
+    }
+
+    pub(super) fn recall(&self, operation: u32, operands: [Ref; 2]) -> Option<Ref> {
+        let entry = &self.computed[self.place(operation, operands)];
+        (entry.operation == operation && entry.operands == operands).then_some(entry.result)
+    }
+
+    pub(super) fn remember(&mut self, operation: u32, operands: [Ref; 2], result: Ref) {
+        let place = self.place(operation, operands);
+        self.computed[place] = Computed { operands, operation, result };
+    }
+
+    /// Whether so much was made since the last collection that another pays.
+    pub fn wants_collection(&self) -> bool {
+        self.len() > 2 * self.survivors + (1 << 20)
+    }
+
+    /// Forgets every vertex that no root leads to.
+    pub fn collect(&mut self, roots: impl IntoIterator<Item = Ref>) {
+        self.peak = self.peak();
+        let mut marked = vec![0u64; crate::bits::words(self.vertices.len())];
+        crate::bits::insert(&mut marked, 0);
+        let mut work: Vec<usize> = Vec::new();
+        for root in roots {
+            work.push(root.vertex());
+            while let Some(at) = work.pop() {
+                if crate::bits::insert(&mut marked, at) {
+                    let Vertex { high, low, .. } = self.vertices[at];
+                    work.extend([high.vertex(), low.vertex()]);
+                }
+            }
+        }
+        self.free.clear();
+        for at in (1..self.vertices.len()).rev() {
+            if !crate::bits::contains(&marked, at) {
+                self.vertices[at].level = BOTTOM;
+                self.free.push(at as u32);
+            }
+        }
+        self.survivors = self.len();
+        let size = self.unique.len();
+        self.index(size);
+        self.computed.fill(NOTHING);
+    }
+}
+
+fn hash(a: u32, b: Ref, c: Ref) -> usize {
+    let mixed = (a as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ (b.0 as u64 | (c.0 as u64) << 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    (mixed ^ mixed >> 29) as usize
+}

@@ -1,0 +1,120 @@
+//! Diagrams against truth tables, and against an independent library.
+
+use super::*;
+
+/// Six variables: a set is a word of 64 bits, one per assignment.
+const LEVELS: u32 = 6;
+
+fn literal(level: u32) -> u64 {
+    (0..64).filter(|row| row >> level & 1 != 0).map(|row| 1u64 << row).sum()
+}
+
+fn table(bdd: &Bdd, f: Ref) -> u64 {
+    let holds = |row: u32| {
+        let mut f = f;
+        while !f.is_constant() {
+            let (high, low) = bdd.cofactors(f);
+            f = if row >> bdd.level(f) & 1 != 0 { high } else { low };
+        }
+        f == Ref::TRUE
+    };
+    (0..64).filter(|&row| holds(row)).map(|row| 1u64 << row).sum()
+}
+
+fn exists(set: u64, level: u32) -> u64 {
+    let at = literal(level);
+    let (high, low) = (set & at, set & !at);
+    high | high >> (1 << level) | low | low << (1 << level)
+}
+
+/// The set with the values of `from` moved to `to`, which must be free.
+fn moved(set: u64, from: u32, to: u32) -> u64 {
+    let equal = !(literal(from) ^ literal(to));
+    exists(set & equal, from)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+#[test]
+fn operations_agree_with_truth_tables() {
+    let mut bdd = Bdd::new(|| true);
+    let mut random = Random(1);
+    let mut pool: Vec<(Ref, u64)> = vec![(Ref::TRUE, !0), (Ref::FALSE, 0)];
+    for level in 0..LEVELS {
+        pool.push((bdd.var(level).unwrap(), literal(level)));
+    }
+    for round in 0..20_000 {
+        let (f, tf) = pool[random.below(pool.len())];
+        let (g, tg) = pool[random.below(pool.len())];
+        let level = random.below(LEVELS as usize) as u32;
+        let other = random.below(LEVELS as usize) as u32;
+        let (result, expected) = match random.below(6) {
+            0 => (bdd.and(f, g), tf & tg),
+            1 => (bdd.or(f, g), tf | tg),
+            2 => (bdd.xor(f, g), tf ^ tg),
+            3 => (Ok(!f), !tf),
+            4 => {
+                let plan = bdd.plan([level], []);
+                (bdd.image(f, g, plan), exists(tf & tg, level))
+            }
+            _ if level == other => continue,
+            _ => {
+                // Quantify one level and put another in its place, in either direction.
+                let plan = bdd.plan([level], [(other, level)]);
+                (bdd.image(f, g, plan), moved(exists(tf & tg, level), other, level))
+            }
+        };
+        let result = result.unwrap();
+        assert_eq!(table(&bdd, result), expected, "round {round}");
+        if pool.len() < 300 {
+            pool.push((result, expected));
+        } else {
+            let at = random.below(pool.len());
+            pool[at] = (result, expected);
+        }
+        if round % 1000 == 0 {
+            bdd.collect(pool.iter().map(|(f, _)| *f));
+            assert!(pool.iter().all(|&(f, expected)| table(&bdd, f) == expected));
+        }
+    }
+    // Equal sets are equal references.
+    for &(f, tf) in &pool {
+        for &(g, tg) in &pool {
+            assert_eq!(f == g, tf == tg);
+        }
+    }
+}
+
+#[test]
+fn picking_finds_a_member() {
+    let mut bdd = Bdd::new(|| true);
+    let (a, b, c) = (bdd.var(0).unwrap(), bdd.var(3).unwrap(), bdd.var(5).unwrap());
+    let differ = bdd.xor(a, b).unwrap();
+    let f = bdd.and(differ, !c).unwrap();
+    assert_eq!(bdd.pick(Ref::FALSE), None);
+    assert_eq!(bdd.pick(Ref::TRUE), Some(vec![]));
+    let picked = bdd.pick(f).unwrap();
+    assert_eq!(picked, [(0, false), (3, true), (5, false)]);
+    let cube = bdd.cube(&picked).unwrap();
+    assert_eq!(bdd.and(cube, f).unwrap(), cube);
+    assert_eq!(bdd.size(f, 100), 4);
+}
+
+#[test]
+fn the_watchman_stops_work() {
+    let mut bdd = Bdd::new(|| false);
+    let mut f = Ref::TRUE;
+    let result = (0..100_000).try_for_each(|level| {
+        let var = bdd.var(level)?;
+        f = bdd.xor(f, var)?;
+        Ok::<(), Interrupted>(())
+    });
+    assert_eq!(result, Err(Interrupted));
+}
