@@ -18,6 +18,7 @@ fn check(source: &[u8], what: &str) {
         let twice = format(once.as_bytes(), Options { dialect }).expect("what was formatted parses");
         assert_eq!(once, twice, "{what}");
         let before = read(source, Options { dialect }).program.map(common::erased);
+        before.iter().for_each(common::assert_valid);
         for reader in [dialect, Dialect::Slam, Dialect::Satabs] {
             let after = read(once.as_bytes(), Options { dialect: reader });
             assert_eq!(before, after.program.map(common::erased), "{what}\n{once}");
@@ -118,4 +119,40 @@ fn no_comment_is_lost_in_any_file() {
 fn what_cannot_be_parsed_is_not_formatted() {
     let problems = format(b"void main() begin x := ; end", Options::default()).expect_err("no program");
     assert_eq!(problems.len(), 1);
+}
+
+#[test]
+fn mutated_programs_keep_their_meaning_and_comments() {
+    let source = include_str!("every_construct.bp");
+    let words: Vec<&str> = source.lines().skip(1).flat_map(str::split_whitespace).collect();
+    let mut parsed = 0;
+    for seed in 0..1500 {
+        let mut numbers = common::numbers(seed).map(|n| n as usize);
+        let mut pick = |below: usize| numbers.next().unwrap_or_default() % below;
+        let mut mutant = words.clone();
+        for _ in 0..pick(4) {
+            let (at, from) = (pick(mutant.len()), pick(words.len()));
+            match pick(3) {
+                0 => drop(mutant.remove(at)),
+                1 => mutant[at] = words[from],
+                _ => mutant.insert(at, words[from]),
+            }
+        }
+        let mut text = String::new();
+        for word in mutant {
+            text.push_str(word);
+            let gap = pick(40);
+            let gap = [" ", "\n", "\n\n", " // c\n", " /* c */ ", "\n/* c\n */\n", "\n// c\n\n"]
+                .get(gap)
+                .unwrap_or(&" ");
+            // Names in braces contain blanks; a comment there would be part of the name.
+            text.push_str(if word.starts_with("{x") || word == "<" { " " } else { gap });
+        }
+        let comments = text.matches("// c").count() + text.matches("/* c").count();
+        let Ok(once) = format(text.as_bytes(), Options::default()) else { continue };
+        parsed += 1;
+        assert_eq!(comments, once.matches("// c").count() + once.matches("/* c").count(), "{text}\n{once}");
+        check(text.as_bytes(), &text);
+    }
+    assert!(parsed > 300, "{parsed}");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{codes, program, reading};
+use common::{codes, numbers, program, reading};
 use postbop_front::{Options, format, read};
 
 fn body(text: &str) -> String {
@@ -54,6 +54,15 @@ fn beyond_the_limits() {
 }
 
 #[test]
+fn a_short_source_cannot_ask_for_all_memory() {
+    let arrays: String = (0..2000).map(|i| format!("decl a{i}[4096];\n")).collect();
+    assert_eq!(codes(&format!("{arrays} void main() begin end")), ["E010"]);
+    let procs: String =
+        (0..2000).map(|i| format!("bool<4096> p{i}() begin goto L; L: goto L; end\n")).collect();
+    assert_eq!(codes(&format!("{procs} void main() begin end")), ["E010"]);
+}
+
+#[test]
 fn nested_indices_do_not_multiply() {
     let index = format!("{}i{}", "a[".repeat(1000), "]".repeat(1000));
     let source = format!("decl uint<3> a[8], i; void main() begin i := {index}; end");
@@ -76,12 +85,18 @@ fn truncations_of_programs_do_not_panic() {
     }
 }
 
-/// A small generator of numbers: tests must not depend on chance.
-fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
-    std::iter::repeat_with(move || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        seed >> 33
-    })
+#[test]
+fn other_ends_of_lines_and_marks_of_encodings() {
+    let source = "\u{FEFF}decl a; // x\r\nvoid main()\r\n\x0Cbegin\r\n\ta := T;\r\nend\r\n";
+    assert!(codes(source).is_empty());
+    let once = format(source.as_bytes(), Options::default()).expect("it parses");
+    assert_eq!(once, "decl a; // x\n\nvoid main()\nbegin\n  a := T;\nend\n");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_no_harm_in_comments() {
+    let reading = read(b"// caf\xE9 \0\ndecl a; /* \xFF */ void main() begin end", Options::default());
+    assert!(reading.diagnostics.is_empty() && reading.program.is_some());
 }
 
 #[test]

@@ -197,6 +197,18 @@ fn an_index_that_chooses_is_chosen_once() {
 }
 
 #[test]
+fn an_index_of_choices_ranges_over_all_elements() {
+    let types = |source: &str| {
+        let hidden = |var: &postbop_ir::Var| var.is_hidden().then_some(var.ty);
+        program(source).vars.iter().filter_map(hidden).collect::<Vec<_>>()
+    };
+    let globals = "decl a[5], b; void main() begin";
+    assert_eq!(types(&format!("{globals} a[ite(b, *, *)] := b; end")), [Type::Uint(3)]);
+    assert_eq!(types(&format!("{globals} b := a[ite(b, *, *)]; end")), [Type::Uint(3)]);
+    assert_eq!(types(&format!("{globals} a[1 + *] := b; end")), [Type::Uint(3)]);
+}
+
+#[test]
 fn results_go_to_elements_after_the_call() {
     let source = "decl a[2]; decl uint<1> i; bool f(ref r) begin return r; end
         void main() begin a[i] := f(a[i]); a[0] := f(a[1]); end";

@@ -74,12 +74,12 @@ impl Checker<'_, '_> {
     }
 
     fn expr(&mut self, expr: ExprRef, want: Option<Type>) {
-        let site = Site { proc: self.proc, want, primes: false };
+        let site = Site { proc: self.proc, want, primes: false, index_of: None };
         self.infer.check(expr, site, &mut self.scopes, self.sink);
     }
 
     fn relation(&mut self, expr: ExprRef) {
-        let site = Site { proc: self.proc, want: Some(Type::Bool), primes: true };
+        let site = Site { proc: self.proc, want: Some(Type::Bool), primes: true, index_of: None };
         self.infer.check(expr, site, &mut self.scopes, self.sink);
     }
 
@@ -213,38 +213,20 @@ impl Checker<'_, '_> {
     /// Finds out what a target is, and its type if it is good for one value. A whole array is good for `dead`.
     fn target(&mut self, at: usize, whole: bool) -> Option<Type> {
         let target = self.tree.targets[at];
-        if let Some(index) = target.index {
-            self.expr(index, None);
-        }
         if target.name.sym == DISCARD && target.index.is_none() {
             return None;
         }
         let var = self.scopes.var(self.proc, target.name, self.sink);
         self.targets[at] = var;
-        let decl = self.tree.vars.get(var as usize)?;
-        if let (Some(index), Some(len)) = (target.index, decl.len) {
-            self.constant_index(index, len);
-            self.retype_index(index, len);
+        let decl = self.tree.vars.get(var as usize);
+        if let Some(index) = target.index {
+            let index_of = Some(decl.and_then(|decl| decl.len).unwrap_or(u32::MAX));
+            let site = Site { proc: self.proc, want: None, primes: false, index_of };
+            self.infer.check(index, site, &mut self.scopes, self.sink);
         }
+        let decl = decl?;
         let indexed = target.index.is_some() || (whole && decl.len.is_some());
         infer::shape(decl, indexed, target.name, &self.scopes, self.sink)
-    }
-
-    fn constant_index(&mut self, index: ExprRef, len: u32) {
-        if let Some(value) = self.number(index)
-            && !(0..i64::from(len)).contains(&value)
-        {
-            let span = self.tree.span_of(index);
-            self.sink.push(infer::bad_index(span, value, len));
-        }
-    }
-
-    /// A target's index that is nothing but a choice has the type a read at that place would give it.
-    fn retype_index(&mut self, index: ExprRef, len: u32) {
-        if self.tree.nodes[index.range()] == [Node::Choice] {
-            let bits = (u32::BITS - (len - 1).leading_zeros()).max(1) as u8;
-            self.infer.out.types[index.start as usize] = Type::Uint(bits);
-        }
     }
 
     fn number(&self, expr: ExprRef) -> Option<i64> {

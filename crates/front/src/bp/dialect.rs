@@ -78,6 +78,7 @@ fn has_construct(lexed: &Lexed<'_>) -> bool {
             (Kind::StartThread | Kind::EndThread, _) => return true,
             (Kind::Decl, Kind::ThreadLocal) | (Kind::ThreadLocal, Kind::Decl) => return true,
             (Kind::Sync | Kind::AbortIf, next) if next.is_name() => return true,
+            (Kind::AbortIf, Kind::LeftParen | Kind::Not) => return true,
             (Kind::Name, _) if name(at).contains("$$") => return true,
             (Kind::AtomicBegin, _) => atomic = true,
             (Kind::Void, Kind::Name) if name(at + 1) == "init" => init = true,

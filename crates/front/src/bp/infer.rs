@@ -88,6 +88,8 @@ pub struct Site {
     pub want: Option<Type>,
     /// Whether primed variables have a meaning.
     pub primes: bool,
+    /// The length of the array it is an index of, if it is that of a target.
+    pub index_of: Option<u32>,
 }
 
 impl<'t> Infer<'t> {
@@ -107,6 +109,9 @@ impl<'t> Infer<'t> {
         }
         if let Some(root) = self.facts.last_mut() {
             root.want = site.want;
+        }
+        if let Some(len) = site.index_of {
+            self.index(expr.len() - 1, expr.start as usize, len, sink);
         }
         for at in (0..expr.len()).rev() {
             self.tell(at, expr.start as usize, sink);
@@ -205,7 +210,10 @@ impl<'t> Infer<'t> {
         match node {
             Node::Not => self.facts[right].want = Some(Type::Bool),
             Node::Neg => self.arithmetic(&[right], fact, ty, span, sink),
-            Node::Index(..) => self.index(right, base, base + at, sink),
+            Node::Index(..) => {
+                let array = self.tree.vars.get(self.out.vars[base + at] as usize);
+                self.index(right, base, array.and_then(|array| array.len).unwrap_or(u32::MAX), sink);
+            }
             Node::Ite => {
                 let then = left(&self.facts);
                 let condition = self.facts[then].start - 1;
@@ -292,9 +300,9 @@ impl<'t> Infer<'t> {
         }
     }
 
-    fn index(&mut self, operand: usize, base: usize, at: usize, sink: &mut Sink) {
+    /// Says what is wanted of the index of an array, and reports a constant that is none.
+    fn index(&mut self, operand: usize, base: usize, len: u32, sink: &mut Sink) {
         let fact = self.facts[operand];
-        let len = self.tree.vars.get(self.out.vars[at] as usize).and_then(|var| var.len).unwrap_or(1);
         if let Says::Open { .. } = fact.says {
             // A choice ranges over the fewest bits that hold every index.
             let bits = (u32::BITS - (len - 1).leading_zeros()).max(1) as u8;
@@ -339,7 +347,7 @@ pub fn mismatch(span: Span, want: Type, found: Type) -> Diagnostic {
 }
 
 /// The problem of a constant index out of range.
-pub fn bad_index(span: Span, value: i64, len: u32) -> Diagnostic {
+fn bad_index(span: Span, value: i64, len: u32) -> Diagnostic {
     let message = format!("index {value} is out of range: the array has {len} elements");
     Diagnostic::new(Code::IndexOutOfRange, span, message).hint(format!("the last index is {}", len - 1))
 }

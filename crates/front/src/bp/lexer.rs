@@ -49,6 +49,7 @@ pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
         hyphens,
         own_line: true,
         symbols: FxHashMap::default(),
+        kinds: Vec::new(),
         out: Lexed {
             tokens: Vec::with_capacity(text.len() / 4),
             comments: Vec::new(),
@@ -58,6 +59,9 @@ pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
         bad: None,
     };
     lexer.intern("_");
+    if text.starts_with('\u{FEFF}') {
+        lexer.at = '\u{FEFF}'.len_utf8();
+    }
     while lexer.at < lexer.bytes.len() && lexer.out.bad <= MAX_BAD && !sink.is_full() {
         lexer.step(sink);
     }
@@ -75,6 +79,8 @@ struct Lexer<'t> {
     /// Whether only blanks were seen since the last end of a line.
     own_line: bool,
     symbols: FxHashMap<&'t str, Sym>,
+    /// Which keyword each name is, if any: asked once for each name, not for each of its occurrences.
+    kinds: Vec<Kind>,
     out: Lexed<'t>,
     /// A run of bad characters that is not reported yet.
     bad: Option<Span>,
@@ -86,10 +92,10 @@ fn continues_name(byte: u8, hyphens: bool) -> bool {
 
 impl<'t> Lexer<'t> {
     fn intern(&mut self, name: &'t str) -> Sym {
-        let names = &mut self.out.names;
         *self.symbols.entry(name).or_insert_with(|| {
-            names.push(name);
-            names.len() as Sym - 1
+            self.out.names.push(name);
+            self.kinds.push(Kind::keyword(name).unwrap_or(Kind::Name));
+            self.out.names.len() as Sym - 1
         })
     }
 
@@ -124,10 +130,8 @@ impl<'t> Lexer<'t> {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
                 let hyphens = self.hyphens;
                 let len = self.run(|byte| continues_name(byte, hyphens));
-                let name = &self.text[self.at..self.at + len];
-                let kind = Kind::keyword(name).unwrap_or(Kind::Name);
-                let sym = if kind.is_name() { self.intern(name) } else { DISCARD };
-                self.push(kind, sym, len);
+                let sym = self.intern(&self.text[self.at..self.at + len]);
+                self.push(self.kinds[sym as usize], sym, len);
             }
             _ => match self.punctuation() {
                 Some((kind, len)) => self.push(kind, DISCARD, len),
@@ -243,6 +247,9 @@ impl<'t> Lexer<'t> {
     fn flush_bad(&mut self, sink: &mut Sink) {
         let Some(span) = self.bad.take() else { return };
         self.out.bad += 1;
+        if self.out.bad > MAX_BAD + 1 {
+            return;
+        }
         if self.out.bad > MAX_BAD {
             let message = "this does not look like a Boolean program: the rest is not read";
             return sink.push(Diagnostic::new(Code::TooMany, span, message));

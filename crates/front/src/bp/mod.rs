@@ -15,6 +15,8 @@ pub mod lexer;
 pub mod lower;
 pub mod lower_expr;
 pub mod lower_stmt;
+pub mod parse_block;
+pub mod parse_decl;
 pub mod parse_expr;
 pub mod parse_stmt;
 pub mod parser;

@@ -11,14 +11,10 @@ use super::lexer::Lexed;
 use super::token::{Kind, Token};
 use super::tree::*;
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use postbop_ir::types::MAX_WIDTH;
-use postbop_ir::{Span, Type};
+use postbop_ir::Span;
 
 /// How deeply blocks and brackets may nest.
 pub const MAX_DEPTH: usize = 100_000;
-
-/// The longest array.
-pub const MAX_LENGTH: u32 = 4096;
 
 /// An error that was reported; whoever receives it finds a place to go on.
 pub struct Reported;
@@ -39,6 +35,7 @@ pub fn parse(text: &str, lexed: &Lexed<'_>, satabs: bool, sink: &mut Sink) -> Tr
         threads: 0,
         open_thread: None,
         gave_up: false,
+        elements: 0,
     };
     while !parser.sees(Kind::EndOfFile) && !parser.sink.is_full() {
         parser.item();
@@ -70,6 +67,8 @@ pub struct Parser<'s> {
     open_thread: Option<Span>,
     /// Whether the rest of the source is not read, so that nothing is missing in it.
     pub gave_up: bool,
+    /// How many elements and results were declared.
+    pub elements: u32,
 }
 
 impl Parser<'_> {
@@ -122,7 +121,12 @@ impl Parser<'_> {
         };
         // The end of the file is a poor place to point at; what it should have followed is a better one.
         let span = if token.kind == Kind::EndOfFile { self.last_span() } else { token.span() };
-        self.error(Code::Syntax, span, format!("expected {what}, found {found}"))
+        let mut wrong = Diagnostic::new(Code::Syntax, span, format!("expected {what}, found {found}"));
+        if token.kind == Kind::Minus && !self.satabs {
+            wrong = wrong.hint("`-` is part of a name only in SatAbs files: use `--dialect satabs`");
+        }
+        self.sink.push(wrong);
+        Reported
     }
 
     /// Takes a token that must be there.
@@ -166,10 +170,10 @@ impl Parser<'_> {
                 self.take();
                 Ok(())
             }
-            Kind::Decl => self.globals(Sharing::Plain),
+            Kind::Decl => self.globals(at, Sharing::Plain),
             Kind::Shared | Kind::ThreadLocal if self.ahead(1) == Kind::Decl => {
                 let kind = self.take().kind;
-                self.globals(if kind == Kind::Shared { Sharing::Shared } else { Sharing::ThreadLocal })
+                self.globals(at, if kind == Kind::Shared { Sharing::Shared } else { Sharing::ThreadLocal })
             }
             Kind::Thread
                 if self.ahead(1) == Kind::Begin
@@ -239,80 +243,12 @@ impl Parser<'_> {
         self.tree.items.push(Item::ThreadEnd(span));
     }
 
-    fn globals(&mut self, sharing: Sharing) -> Parsed<()> {
-        let start = self.here().span();
+    fn globals(&mut self, first: usize, sharing: Sharing) -> Parsed<()> {
         let (vars, sharing) = self.declaration(sharing)?;
         self.expect(Kind::Semicolon)?;
-        let span = start.to(self.last_span());
+        let span = self.tokens[first].span().to(self.last_span());
         self.tree.items.push(Item::Decl(vars, sharing, self.thread, span));
         Ok(())
-    }
-
-    /// `decl …` without its `;`. What was read before an error stays declared.
-    pub fn declaration(&mut self, mut sharing: Sharing) -> Parsed<(Slice, Sharing)> {
-        self.expect(Kind::Decl)?;
-        let word = |kind| matches!(kind, Kind::Shared | Kind::ThreadLocal);
-        if word(self.here().kind) && !matches!(self.ahead(1), Kind::Comma | Kind::Semicolon) {
-            let kind = self.take().kind;
-            sharing = if kind == Kind::Shared { Sharing::Shared } else { Sharing::ThreadLocal };
-        }
-        let ty = self.type_opt()?.unwrap_or(Type::Bool);
-        let first = self.tree.vars.len();
-        loop {
-            let name = self.name("the name of a variable")?;
-            let len = match self.accept(Kind::LeftBracket) {
-                Some(_) => Some(self.length()?),
-                None => None,
-            };
-            let at = self.tree.vars.len();
-            self.tree.vars.push(VarDecl { name, ty, len, init: None, by_ref: false });
-            if self.accept(Kind::Assign).is_some() {
-                self.tree.vars[at].init = Some(self.expression()?);
-            }
-            if self.accept(Kind::Comma).is_none() {
-                break;
-            }
-        }
-        Ok((Slice::new(first, self.tree.vars.len()), sharing))
-    }
-
-    fn length(&mut self) -> Parsed<u32> {
-        let (value, span) = self.number("the length of the array")?;
-        self.expect(Kind::RightBracket)?;
-        match u32::try_from(value) {
-            Ok(len @ 1..=MAX_LENGTH) => Ok(len),
-            _ => {
-                self.error(Code::BadSize, span, format!("an array has 1 to {MAX_LENGTH} elements"));
-                Ok(1)
-            }
-        }
-    }
-
-    /// A type, if one stands here.
-    fn type_opt(&mut self) -> Parsed<Option<Type>> {
-        match (self.here().kind, self.ahead(1)) {
-            (Kind::Bool, _) => {
-                self.take();
-                Ok(Some(Type::Bool))
-            }
-            (Kind::Uint, Kind::Lt) | (Kind::Int, Kind::Lt) => {
-                let kind = self.take().kind;
-                self.take();
-                let (value, span) = self.number("a width in bits")?;
-                self.expect(Kind::Gt)?;
-                let width = u8::try_from(value).ok().filter(|width| (1..=MAX_WIDTH).contains(width));
-                if width.is_none() {
-                    self.error(Code::BadSize, span, format!("a width is 1 to {MAX_WIDTH} bits"));
-                }
-                let width = width.unwrap_or(MAX_WIDTH);
-                Ok(Some(if kind == Kind::Uint { Type::Uint(width) } else { Type::Int(width) }))
-            }
-            (Kind::Int, next) if next.is_name() => {
-                self.take();
-                Ok(Some(Type::Integer))
-            }
-            _ => Ok(None),
-        }
     }
 
     fn procedure(&mut self) -> Parsed<()> {
@@ -344,57 +280,5 @@ impl Parser<'_> {
             dfs,
         });
         Ok(())
-    }
-
-    fn results(&mut self) -> Parsed<Slice> {
-        let first = self.tree.types.len();
-        if self.accept(Kind::Void).is_some() {
-        } else if self.sees(Kind::Bool) && self.ahead(1) == Kind::Lt {
-            self.take();
-            self.take();
-            let (count, span) = self.number("how many results")?;
-            self.expect(Kind::Gt)?;
-            if count > 1_000_000 {
-                self.error(Code::BadSize, span, "a procedure has at most 1000000 results");
-            } else {
-                self.tree.types.extend((0..count).map(|_| Type::Bool));
-            }
-        } else if self.accept(Kind::LeftParen).is_some() {
-            while !self.sees(Kind::RightParen) {
-                let ty = match self.type_opt()? {
-                    Some(ty) => ty,
-                    None if self.accept(Kind::Int).is_some() => Type::Integer,
-                    None => return Err(self.expected("a type")),
-                };
-                self.tree.types.push(ty);
-                if self.accept(Kind::Comma).is_none() {
-                    break;
-                }
-            }
-            self.expect(Kind::RightParen)?;
-        } else if let Some(ty) = self.type_opt()? {
-            self.tree.types.push(ty);
-        }
-        Ok(Slice::new(first, self.tree.types.len()))
-    }
-
-    fn parameters(&mut self) -> Parsed<()> {
-        self.expect(Kind::LeftParen)?;
-        while !self.sees(Kind::RightParen) {
-            let mut by_ref = self.reference();
-            let ty = self.type_opt()?.unwrap_or(Type::Bool);
-            by_ref |= self.reference();
-            let name = self.name("a parameter")?;
-            self.tree.vars.push(VarDecl { name, ty, len: None, init: None, by_ref });
-            if self.accept(Kind::Comma).is_none() {
-                break;
-            }
-        }
-        self.expect(Kind::RightParen).map(drop)
-    }
-
-    fn reference(&mut self) -> bool {
-        let name_follows = self.ahead(1).is_name() || self.ahead(1) == Kind::Bool;
-        self.sees(Kind::Ref) && name_follows && self.accept(Kind::Ref).is_some()
     }
 }

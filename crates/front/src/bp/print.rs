@@ -52,7 +52,7 @@ struct Printer<'t> {
     tight: bool,
     /// Whether a blank line must come next.
     apart: bool,
-    /// Whether the last line ends in a comment that nothing may follow.
+    /// Whether the last line is nothing but a comment, or ends in one that nothing can follow.
     sealed: bool,
     /// What follows the closing word of a block.
     closing: &'static str,
@@ -95,7 +95,8 @@ impl Printer<'_> {
             self.comments = rest;
             let text = self.text[comment.span.start as usize..comment.span.end as usize].trim_end();
             let behind = !comment.own_line && comment.span.start < first && !self.sealed;
-            if behind && self.out.ends_with('\n') {
+            let behind = behind && self.out.ends_with('\n');
+            if behind {
                 self.out.pop();
                 self.out.push(' ');
             } else {
@@ -104,7 +105,7 @@ impl Printer<'_> {
                 self.tight = comment.span.start > first;
             }
             self.end_line(text);
-            self.sealed = text.starts_with("//");
+            self.sealed = !behind || text.starts_with("//");
         }
     }
 

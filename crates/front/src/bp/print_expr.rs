@@ -2,6 +2,9 @@
 //!
 //! Parentheses stand where one of the dialects would group differently without them, and nowhere else. So what is
 //! printed means the same to every tool of the family, and printing it again changes nothing.
+//!
+//! # Departures
+//! A name that contains `-` cannot be written for the tools that do not know such names: it stays as it is.
 
 use super::dialect::left_first;
 use super::token::Sym;

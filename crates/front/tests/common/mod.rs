@@ -16,7 +16,9 @@ pub fn program(source: &str) -> Program {
     let reading = reading(source);
     let errors: Vec<_> = reading.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "{errors:?}\n{source}");
-    reading.program.expect("a program of one thread")
+    let program = reading.program.expect("a program of one thread");
+    assert_valid(&program);
+    program
 }
 
 /// The codes of all problems of a source, each once, in order.
@@ -25,6 +27,11 @@ pub fn codes(source: &str) -> Vec<&'static str> {
     codes.sort_unstable();
     codes.dedup();
     codes
+}
+
+/// Panics if a program breaks a promise of the lowering.
+pub fn assert_valid(program: &Program) {
+    assert_eq!(postbop_ir::validate(program), []);
 }
 
 /// The program without the places in its source.
@@ -160,4 +167,12 @@ pub fn check(globals: &str, body: &str, wanted: &str) {
     let trimmed =
         |text: &str| text.lines().map(str::trim).filter(|l| !l.is_empty()).collect::<Vec<_>>().join("\n");
     assert_eq!(trimmed(&graph(&source, "main")), trimmed(wanted), "{source}");
+}
+
+/// A small generator of numbers: tests must not depend on chance.
+pub fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::repeat_with(move || {
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        seed >> 33
+    })
 }
