@@ -86,6 +86,8 @@ fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, features: Fea
     let by_time = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as u64);
     let seed = seed.unwrap_or_else(by_time);
     println!("fuzz: seed {seed}");
+    // A breakdown of an engine is a finding, told once at the end.
+    std::panic::set_hook(Box::new(|_| {}));
     let tally = fuzz::fuzz(seed, count, features, seconds.map(Duration::from_secs));
     println!(
         "fuzz: {} programs agreed on ({} targets reachable, {} not), {} too large to judge",

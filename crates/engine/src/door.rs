@@ -5,9 +5,10 @@
 
 use crate::budget::{Budget, Observer};
 use crate::explicit::Explicit;
+use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Verdict, Why};
 use postbop_ir::replay::complete;
-use postbop_ir::{Target, Task, Trace, replay};
+use postbop_ir::{Op, Target, Task, Trace, Type, replay};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What an engine cannot do, in words a user understands.
@@ -24,9 +25,24 @@ pub trait Engine {
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome;
 }
 
+/// Refuses programs with unbounded integers, for engines that enumerate or count bits.
+pub fn bounded(task: &Task) -> Result<(), Unsupported> {
+    let program = task.program;
+    let unbounded = |ty: &Type| *ty == Type::Integer;
+    let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
+    let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
+    if program.vars.iter().any(|var| unbounded(&var.ty))
+        || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
+        || ops.any(in_code)
+    {
+        return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
+    }
+    Ok(())
+}
+
 /// All engines.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    &[&Explicit]
+    &[&Explicit, &Summary]
 }
 
 /// Which engine is to answer.

@@ -31,6 +31,7 @@ mod budget;
 mod door;
 mod encode;
 mod explicit;
+mod summary;
 mod verdict;
 
 pub use budget::{Budget, Observer, Progress, Silent};

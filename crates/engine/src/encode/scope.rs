@@ -16,8 +16,10 @@ use postbop_kit::scc;
 
 /// The fields of all procedures.
 pub struct Scopes {
-    /// The globals a procedure touches, in order; mutually recursive procedures share one list.
+    /// The globals that procedures touch, and those they write, in order. Mutually recursive procedures share lists,
+    /// which are numbered callees first.
     touched: Vec<Vec<VarId>>,
+    written: Vec<Vec<VarId>>,
     list: Table<ProcId, u32>,
     /// The position of each local among its procedure's.
     place: Table<VarId, u32>,
@@ -32,28 +34,41 @@ impl Scopes {
                 place[var] = at as u32;
             }
         }
-        let (mut own, callees) = direct(program);
+        let Direct { mut touched, mut written, callees } = direct(program);
         let components = scc::components(program.procs.len(), |proc| &callees[proc]);
-        let mut touched: Vec<Vec<VarId>> = Vec::with_capacity(components.len());
         let mut list = Table::filled(program.procs.len(), u32::MAX);
-        for component in components {
-            let mut all = Vec::new();
-            for &member in &component {
-                all.append(&mut own[member as usize]);
-                for &callee in &callees[member as usize] {
-                    if let Some(known) = touched.get(list[ProcId(callee)] as usize) {
-                        all.extend_from_slice(known);
-                    }
-                }
-            }
-            all.sort_unstable();
-            all.dedup();
-            for member in component {
-                list[ProcId(member)] = touched.len() as u32;
-            }
-            touched.push(all);
+        for (number, component) in components.iter().enumerate() {
+            component.iter().for_each(|&member| list[ProcId(member)] = number as u32);
         }
-        Scopes { touched, list, place }
+        let join = |own: &mut Vec<Vec<VarId>>| {
+            let mut joined: Vec<Vec<VarId>> = Vec::with_capacity(components.len());
+            for component in &components {
+                let mut all = Vec::new();
+                for &member in component {
+                    all.append(&mut own[member as usize]);
+                    let known = callees[member as usize]
+                        .iter()
+                        .filter_map(|&at| joined.get(list[ProcId(at)] as usize));
+                    known.for_each(|known| all.extend_from_slice(known));
+                }
+                all.sort_unstable();
+                all.dedup();
+                joined.push(all);
+            }
+            joined
+        };
+        let (touched, written) = (join(&mut touched), join(&mut written));
+        Scopes { touched, written, list, place }
+    }
+
+    /// The globals that the procedure, or what it calls, writes; in order.
+    pub fn written(&self, proc: ProcId) -> &[VarId] {
+        &self.written[self.list[proc] as usize]
+    }
+
+    /// A number that is smaller for callees than for callers, and equal for mutually recursive procedures.
+    pub fn rank(&self, proc: ProcId) -> u32 {
+        self.list[proc]
     }
 
     /// The globals that the procedure, or what it calls, reads or writes; in order.
@@ -94,37 +109,42 @@ impl Scopes {
     }
 }
 
-/// For each procedure the globals its own edges mention, and the procedures they call.
-fn direct(program: &Program) -> (Vec<Vec<VarId>>, Vec<Vec<u32>>) {
-    let mut own = vec![Vec::new(); program.procs.len()];
+/// What the edges of each procedure itself mention.
+struct Direct {
+    touched: Vec<Vec<VarId>>,
+    written: Vec<Vec<VarId>>,
+    callees: Vec<Vec<u32>>,
+}
+
+fn direct(program: &Program) -> Direct {
+    let mut touched = vec![Vec::new(); program.procs.len()];
+    let mut written = vec![Vec::new(); program.procs.len()];
     let mut callees = vec![Vec::new(); program.procs.len()];
     for edge in program.edges.iter() {
         let proc = program.locs[edge.from].proc.index();
-        let mentioned = &mut own[proc];
-        let mut mention = |var: VarId| {
-            if program.is_global(var) {
-                mentioned.push(var);
-            }
-        };
-        edge.action.exprs().flat_map(|expr| expr.reads()).for_each(&mut mention);
+        let is_global = |var: &VarId| program.is_global(*var);
+        touched[proc].extend(edge.action.exprs().flat_map(|expr| expr.reads()).filter(is_global));
         match &edge.action {
             Action::Assign { targets: vars, .. } | Action::Havoc(vars) => {
-                vars.iter().copied().for_each(&mut mention);
+                written[proc].extend(vars.iter().copied().filter(is_global));
             }
             Action::Call { callee, results, .. } => {
-                results.iter().flatten().copied().for_each(&mut mention);
+                written[proc].extend(results.iter().flatten().copied().filter(is_global));
                 callees[proc].push(callee.0);
             }
             Action::Assume(_) | Action::Return(_) => {}
         }
     }
-    for list in &mut own {
-        list.sort_unstable();
-        list.dedup();
+    for (touched, written) in touched.iter_mut().zip(&mut written) {
+        written.sort_unstable();
+        written.dedup();
+        touched.extend_from_slice(written);
+        touched.sort_unstable();
+        touched.dedup();
     }
     for list in &mut callees {
         list.sort_unstable();
         list.dedup();
     }
-    (own, callees)
+    Direct { touched, written, callees }
 }

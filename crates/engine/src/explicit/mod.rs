@@ -27,9 +27,9 @@ mod search;
 mod store;
 
 use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported};
+use crate::door::{Engine, Unsupported, bounded};
 use crate::verdict::Outcome;
-use postbop_ir::{Op, Task, Type};
+use postbop_ir::Task;
 
 /// The engine.
 pub struct Explicit;
@@ -40,18 +40,7 @@ impl Engine for Explicit {
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        let program = task.program;
-        let unbounded = |ty: &Type| *ty == Type::Integer;
-        let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
-        let mut ops =
-            program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
-        if program.vars.iter().any(|var| unbounded(&var.ty))
-            || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
-            || ops.any(in_code)
-        {
-            return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
-        }
-        Ok(())
+        bounded(task)
     }
 
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {

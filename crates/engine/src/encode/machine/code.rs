@@ -14,8 +14,8 @@ use std::cell::OnceCell;
 /// An operator over fields.
 #[derive(Clone, Copy, Debug)]
 pub enum Ins {
-    /// A constant.
-    Const(i64),
+    /// A constant of a type.
+    Const(Type, i64),
     /// The value of a field.
     Field(u32),
     /// The value that the set of this number computes.
@@ -260,7 +260,7 @@ impl Compiler<'_, '_> {
         let mut code = Vec::with_capacity(expr.code.len());
         for &op in &expr.code {
             code.push(match op {
-                Op::Const(_, value) => Ins::Const(value),
+                Op::Const(ty, value) => Ins::Const(ty, value),
                 Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
                 Op::Next(var) => Ins::Next(next(var) as u32),
                 Op::Choice(ty) => {

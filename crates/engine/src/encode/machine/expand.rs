@@ -171,7 +171,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.stack.clear();
         for &ins in formula {
             let value = match ins {
-                Ins::Const(value) => Val::known(value),
+                Ins::Const(_, value) => Val::known(value),
                 Ins::Field(at) => self.field(site, at as usize),
                 Ins::Next(at) => self.values[at as usize],
                 Ins::Choice(at) => self.hole(site, site.fields.len() as u32 + at),

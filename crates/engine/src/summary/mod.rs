@@ -1,0 +1,51 @@
+//! Room `engine/summary`: sets of valuations as decision diagrams, control flow as it is.
+//!
+//! # Idea
+//!
+//! For each location the set of *path edges* is kept: pairs of a valuation with which the procedure was entered and
+//! one it can have here. A worklist pushes the new part of a set along the edges of its location. A call enters its
+//! callee with the values it passes and goes on with the callee's *summary*: the path edges at its exit, which grow as
+//! the callee is explored, and are lifted to each call as a relation between the caller's valuations before and after.
+//!
+//! # Paper
+//!
+//! [bebop] Fig. 3. # Departures:
+//!
+//! * Procedures share levels ([`crate::encode::wiring`]); a variable that a procedure never writes has one copy, not
+//!   two; a global that it does not touch has none; a value that no longer matters is quantified away by the very edge
+//!   after which it does not matter.
+//! * Only the new part of a set is pushed, callees first, each procedure in reverse post-order, so that loops settle
+//!   before what follows them is looked at.
+//! * A trace is found by walking back through the parts as they arrived ([`past`]); a shortest one by letting them
+//!   arrive in the order of their distance ([`solve`]).
+//!
+//! # Cost
+//!
+//! [bebop]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
+
+mod order;
+mod past;
+mod relation;
+mod solve;
+
+use crate::budget::{Budget, Observer};
+use crate::door::{Engine, Unsupported, bounded};
+use crate::verdict::Outcome;
+use postbop_ir::Task;
+
+/// The engine.
+pub struct Summary;
+
+impl Engine for Summary {
+    fn name(&self) -> &'static str {
+        "summary"
+    }
+
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        bounded(task)
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+        solve::check(task, budget, observer)
+    }
+}

@@ -1,0 +1,240 @@
+//! Room `engine/summary`: what the fixpoint remembers, for traces.
+//!
+//! # Idea
+//!
+//! Every set that arrived somewhere says from which set it came, and how. Given a location and some values there, the
+//! earliest arrival that has a path edge with these values is one whose source comes before it; conjoined with the
+//! relation in between it shows which values can have been there before, and one is picked. What the diagram does not
+//! test on the way stays open.
+//!
+//! A point of the past is a location and what is known of how its procedure was entered, as literals of its links: all
+//! points of one activation must agree on that.
+
+use super::relation::Link;
+use super::solve::{Arrival, Lift, Solver, Source};
+use crate::encode::machine::retrace::{Caller, Origin, Past};
+use crate::encode::wiring::Copy;
+use postbop_ir::{EdgeId, LocId, ProcId};
+use postbop_kit::bdd::{Interrupted, Ref};
+
+/// A level with a truth value.
+type Literal = (u32, bool);
+
+/// A location, and what is known of the entry.
+type Point = (LocId, Vec<Literal>);
+
+/// The past of a fixpoint.
+pub struct Memory<'m, 'a, 'w, 't> {
+    solver: Solver<'m, 'a, 'w, 't>,
+    /// The arrivals by location and time.
+    arrivals: Vec<Arrival>,
+}
+
+const CERTAIN: &str = "nobody interrupts, and what arrived came from somewhere";
+
+impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
+    /// The past of what a solver did.
+    pub fn new(mut solver: Solver<'m, 'a, 'w, 't>) -> Self {
+        let mut arrivals = std::mem::take(&mut solver.arrivals);
+        arrivals.sort_by_key(|arrival| (arrival.loc, arrival.time));
+        Memory { solver, arrivals }
+    }
+
+    fn proc(&self, loc: LocId) -> ProcId {
+        self.solver.encoder.machine.program.locs[loc].proc
+    }
+
+    fn links(&self, proc: ProcId) -> Vec<Link> {
+        self.solver.known_frame(proc).links.clone()
+    }
+
+    /// The earliest arrival with a path edge of these literals, of those that `fit`.
+    fn earliest(&mut self, loc: LocId, literals: &[Literal], fit: impl Fn(&Source) -> bool) -> Arrival {
+        let bdd = &mut self.solver.encoder.bdd;
+        let cube = bdd.cube(literals).expect(CERTAIN);
+        let first = self.arrivals.partition_point(|arrival| arrival.loc < loc);
+        let here = self.arrivals[first..].iter().take_while(|arrival| arrival.loc == loc);
+        for arrival in here.filter(|arrival| fit(&arrival.source)) {
+            if bdd.and(arrival.set, cube).expect(CERTAIN) != Ref::FALSE {
+                return *arrival;
+            }
+        }
+        panic!("{CERTAIN}")
+    }
+
+    /// Picks literals that satisfy all of these diagrams and the given literals.
+    fn pick(&mut self, parts: &[Ref], literals: &[Literal]) -> Option<Vec<Literal>> {
+        let mut conjoin = || -> Result<Ref, Interrupted> {
+            let bdd = &mut self.solver.encoder.bdd;
+            let mut all = bdd.cube(literals)?;
+            for &part in parts {
+                all = bdd.and(all, part)?;
+            }
+            Ok(all)
+        };
+        let all = conjoin().expect(CERTAIN);
+        let mut picked = self.solver.encoder.bdd.pick(all)?;
+        picked.sort_unstable();
+        Some(picked)
+    }
+
+    /// The valuation that literals give to the fields of a procedure at some copy. A field of which some bits were
+    /// picked gets all of them; those are added to the literals.
+    fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, copy: impl Fn(usize) -> Option<Copy>) -> Vec<u64> {
+        let layout = self.solver.encoder.machine.layout(proc);
+        let mut row = layout.open.clone();
+        for (at, field) in layout.fields.iter().enumerate() {
+            let Some(copy) = copy(at) else { continue };
+            let levels: Vec<u32> = self.solver.encoder.levels(proc, at, copy).collect();
+            let truth = |picked: &[Literal], level: u32| {
+                picked.binary_search_by_key(&level, |&(level, _)| level).ok().map(|found| picked[found].1)
+            };
+            let bits: Vec<Option<bool>> = levels.iter().map(|&level| truth(picked, level)).collect();
+            if bits.iter().all(Option::is_none) {
+                continue;
+            }
+            let mut value = 0i64;
+            for (bit, (&level, &known)) in levels.iter().zip(&bits).enumerate() {
+                value |= (known.unwrap_or(false) as i64) << bit;
+                if known.is_none() {
+                    picked.push((level, false));
+                }
+            }
+            picked.sort_unstable();
+            let (least, greatest) = field.range();
+            // Bits are two's complement: beyond the greatest value they mean a negative one.
+            let value = if least < 0 && value > greatest { value - (1 << bits.len()) } else { value };
+            field.set(&mut row, Some(value));
+        }
+        row
+    }
+
+    /// The literals of a procedure's links among those picked.
+    fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Vec<Literal> {
+        let levels =
+            |link: &Link| self.solver.encoder.levels(proc, link.field, link.copy).collect::<Vec<_>>();
+        let of_links: Vec<u32> = self.links(proc).iter().flat_map(levels).collect();
+        picked.iter().copied().filter(|(level, _)| of_links.contains(level)).collect()
+    }
+
+    /// The point and the valuation before an edge, given what was picked over its relation.
+    fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> (Point, Vec<u64>) {
+        let proc = self.proc(loc);
+        let row = self.row(proc, &mut picked, |_| Some(Copy::Now));
+        ((loc, self.entry_literals(proc, &picked)), row)
+    }
+
+    fn stepped(&mut self, edge: EdgeId, set: Ref, entry: &[Literal], goal: &[u64]) -> Origin<Point> {
+        let loc = self.solver.encoder.machine.program.edges[edge].from;
+        let proc = self.proc(loc);
+        let changed = self.solver.changed(edge);
+        let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
+        let mut literals = self.solver.encoder.literals(proc, goal, next);
+        literals.extend_from_slice(entry);
+        let relation = self.solver.relation(edge);
+        let picked = self.pick(&[relation, set], &literals).expect(CERTAIN);
+        let (from, row) = self.before(loc, picked);
+        Origin::Step { from, row, edge }
+    }
+
+    fn returned(
+        &mut self,
+        number: u32,
+        set: Ref,
+        lifts: std::ops::Range<u32>,
+        entry: &[Literal],
+        goal: &[u64],
+    ) -> Origin<Point> {
+        let site = &self.solver.sites[number as usize].site;
+        let (edge, callee, pass, changed) = (site.edge, site.callee, site.pass.0, site.changed.clone());
+        let loc = self.solver.encoder.machine.program.edges[edge].from;
+        let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
+        let mut literals = self.solver.encoder.literals(self.proc(loc), goal, next);
+        literals.extend_from_slice(entry);
+        let mut by_lift = |at: u32| {
+            let Lift { relation, summary, .. } = self.solver.sites[number as usize].lifts[at as usize];
+            self.pick(&[relation, set, pass, summary], &literals)
+        };
+        let mut picked = lifts.into_iter().find_map(&mut by_lift).expect(CERTAIN);
+        let proc = self.proc(loc);
+        let row = self.row(proc, &mut picked, |_| Some(Copy::Now));
+        let from = (loc, self.entry_literals(proc, &picked));
+        let exit = self.solver.encoder.machine.program.procs[callee].exit;
+        let inside = self.exit_row(edge, &mut picked);
+        let at_entry = self.entered(callee, &picked);
+        Origin::Return { from, row, edge, exit: (exit, at_entry), inside }
+    }
+
+    /// The valuation at a callee's exit, as far as the call has a use for it, given what was picked over a summary in
+    /// the caller's terms.
+    fn exit_row(&self, edge: EdgeId, picked: &mut Vec<Literal>) -> Vec<u64> {
+        let machine = self.solver.encoder.machine;
+        let call = machine.call(edge);
+        let first = machine.scopes.first_result(machine.program, call.callee);
+        let written = &self.solver.known_frame(call.callee).written;
+        let copy = |field: usize| match field {
+            field if !call.back.iter().any(|&(_, there)| there == field) => None,
+            field if field >= first => Some(Copy::Pass),
+            field if written.contains(&field) => Some(Copy::Next),
+            _ => Some(Copy::Now),
+        };
+        self.row(call.callee, picked, copy)
+    }
+
+    /// How a callee was entered, given what was picked over a summary in the caller's terms.
+    fn entered(&self, callee: ProcId, picked: &[Literal]) -> Vec<Literal> {
+        let mut literals = Vec::new();
+        for link in self.links(callee) {
+            let here = if link.param { Copy::Pass } else { Copy::Now };
+            let here = self.solver.encoder.levels(callee, link.field, here);
+            for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.copy)) {
+                literals
+                    .extend(picked.iter().filter(|(level, _)| *level == from).map(|&(_, truth)| (to, truth)));
+            }
+        }
+        literals.sort_unstable();
+        literals
+    }
+}
+
+impl Past for Memory<'_, '_, '_, '_> {
+    type Point = Point;
+
+    fn loc(&self, point: &Point) -> LocId {
+        point.0
+    }
+
+    fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Origin<Point> {
+        let mut literals = self.solver.encoder.literals(self.proc(*loc), goal, |_| Copy::Now);
+        literals.extend_from_slice(entry);
+        match self.earliest(*loc, &literals, |_| true).source {
+            Source::Start | Source::Enter(..) => Origin::Entry,
+            Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
+            Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
+        }
+    }
+
+    fn caller(&mut self, (loc, entry): &Point, goal: &[u64]) -> Option<Caller<Point>> {
+        let callee = self.proc(*loc);
+        if callee == self.solver.encoder.machine.program.main {
+            return None;
+        }
+        let mut literals = self.solver.encoder.literals(callee, goal, |_| Copy::Now);
+        literals.extend_from_slice(entry);
+        let arrival = self.earliest(*loc, &literals, |source| matches!(source, Source::Enter(..)));
+        let Source::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
+        let site = &self.solver.sites[number as usize].site;
+        let (edge, enter) = (site.edge, site.enter.0);
+        let globals = self.solver.encoder.machine.scopes.globals(callee).len();
+        // Before the call, parameters are at their next levels, and other locals are not there yet.
+        let params = globals..globals + self.solver.encoder.machine.program.procs[callee].params;
+        let mut goal = goal.to_vec();
+        let fields = &self.solver.encoder.machine.layout(callee).fields;
+        fields[params.end..].iter().for_each(|field| field.set(&mut goal, None));
+        let copy = |field| if params.contains(&field) { Copy::Next } else { Copy::Now };
+        let literals = self.solver.encoder.literals(callee, &goal, copy);
+        let picked = self.pick(&[enter, set], &literals).expect(CERTAIN);
+        let (from, row) = self.before(self.solver.encoder.machine.program.edges[edge].from, picked);
+        Some(Caller { from, row, edge })
+    }
+}

@@ -1,0 +1,385 @@
+//! Room `engine/summary`: edges and calls as relations between valuations.
+//!
+//! Each relation mentions only what its edge reads and writes. What an edge neither reads nor writes is not in its
+//! relation, and an image leaves it alone.
+//!
+//! At a location the diagram of path edges tests the `Now` levels of the fields that are live there. How the procedure
+//! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
+//! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
+
+use crate::encode::blast::{Bits, Source, blast, equal};
+use crate::encode::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use crate::encode::wiring::{Copy, Slots, Wiring, level};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
+use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
+use postbop_kit::bits;
+
+/// A field that tells how a procedure was entered.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The field.
+    pub field: usize,
+    /// Which copy holds the value at entry.
+    pub copy: Copy,
+    /// Whether it is a parameter rather than a global.
+    pub param: bool,
+}
+
+/// What is known of a procedure.
+#[derive(Debug)]
+pub struct Frame {
+    /// The fields that tell how it was entered.
+    pub links: Vec<Link>,
+    /// At the entry, what is now is what was at entry.
+    pub diagonal: Ref,
+    /// From path edges at the exit to a summary in a caller's terms: globals from `Now` to `Next`, parameters and
+    /// results at `Pass`.
+    pub summary: Plan,
+    /// The fields of the globals that it writes and that matter at its exit.
+    pub written: Vec<usize>,
+}
+
+/// A call as relations.
+#[derive(Debug)]
+pub struct Site {
+    /// The edge.
+    pub edge: EdgeId,
+    /// Who is called.
+    pub callee: ProcId,
+    /// From the caller's valuation to the callee's at entry.
+    pub enter: (Ref, Plan),
+    /// Takes from a summary what this call has no use for.
+    pub trim: Plan,
+    /// Ties a summary's parameters to the arguments and its results to their targets.
+    pub pass: (Ref, Plan),
+    /// How the image under a lifted summary is made.
+    pub back: Plan,
+    /// The fields that get a new value by the return.
+    pub changed: Vec<usize>,
+}
+
+/// Makes relations.
+pub struct Encoder<'m, 'a, 'w> {
+    /// The program on packed valuations.
+    pub machine: &'m Machine<'a>,
+    /// Its levels.
+    pub wiring: Wiring,
+    /// The diagrams.
+    pub bdd: Bdd<'w>,
+    /// Which locals are ever written after entry.
+    assigned: Table<VarId, bool>,
+}
+
+/// What a formula of one edge mentions.
+struct Mentions {
+    fields: Vec<(Type, Bits)>,
+    nexts: Vec<(Type, Bits)>,
+    choices: Vec<(Type, Bits)>,
+}
+
+impl Source for Mentions {
+    fn field(&self, at: u32) -> (Type, &[Ref]) {
+        let (ty, bits) = &self.fields[at as usize];
+        (*ty, bits)
+    }
+    fn next(&self, at: u32) -> (Type, &[Ref]) {
+        let (ty, bits) = &self.nexts[at as usize];
+        (*ty, bits)
+    }
+    fn choice(&self, at: u32) -> (Type, &[Ref]) {
+        let (ty, bits) = &self.choices[at as usize];
+        (*ty, bits)
+    }
+}
+
+impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
+    /// An encoder for a program.
+    pub fn new(machine: &'m Machine<'a>, bdd: Bdd<'w>) -> Self {
+        let program = machine.program;
+        let mut assigned = Table::filled(program.vars.len(), false);
+        for edge in program.edges.iter() {
+            match &edge.action {
+                Action::Assign { targets: vars, .. } | Action::Havoc(vars) => {
+                    vars.iter().for_each(|&var| assigned[var] = true);
+                }
+                Action::Call { results, .. } => {
+                    results.iter().flatten().for_each(|&var| assigned[var] = true)
+                }
+                Action::Assume(_) | Action::Return(_) => {}
+            }
+        }
+        let wiring = Wiring::new(program, &machine.scopes);
+        Encoder { machine, wiring, bdd, assigned }
+    }
+
+    /// The slots of a procedure's fields.
+    pub fn slots(&self, proc: ProcId) -> &Slots {
+        self.wiring.slots(self.machine.program, &self.machine.scopes, proc)
+    }
+
+    /// The levels of a field.
+    pub fn levels(&self, proc: ProcId, field: usize, copy: Copy) -> impl Iterator<Item = u32> + '_ {
+        self.slots(proc)[field].iter().map(move |&slot| level(slot, copy))
+    }
+
+    /// Whether the procedure may write a field that is a global or a parameter.
+    fn writes(&self, proc: ProcId, field: usize) -> bool {
+        let var = self.machine.scopes.var(self.machine.program, proc, field).expect("results are no links");
+        match self.machine.program.is_global(var) {
+            true => self.machine.scopes.written(proc).binary_search(&var).is_ok(),
+            false => self.assigned[var],
+        }
+    }
+
+    /// How a procedure was entered.
+    pub fn frame(&mut self, proc: ProcId) -> Result<Frame, Interrupted> {
+        let program = self.machine.program;
+        let data = &program.procs[proc];
+        let globals = self.machine.scopes.globals(proc).len();
+        let is_live = |loc, field| self.machine.is_live(loc, field);
+        let of_links = (0..globals + data.params).filter(|&field| is_live(data.entry, field));
+        let link = |field| {
+            let copy = if self.writes(proc, field) { Copy::Entry } else { Copy::Now };
+            Link { field, copy, param: field >= globals }
+        };
+        let links: Vec<Link> = of_links.map(link).collect();
+        let written: Vec<usize> =
+            (0..globals).filter(|&field| is_live(data.exit, field) && self.writes(proc, field)).collect();
+        let mut renamed: Vec<(u32, u32)> = Vec::new();
+        let mut rename = |field, from, to| {
+            renamed.extend(self.levels(proc, field, from).zip(self.levels(proc, field, to)));
+        };
+        links.iter().filter(|link| link.param).for_each(|link| rename(link.field, link.copy, Copy::Pass));
+        links.iter().filter(|link| !link.param).for_each(|link| rename(link.field, link.copy, Copy::Now));
+        written.iter().for_each(|&field| rename(field, Copy::Now, Copy::Next));
+        let first = self.machine.scopes.first_result(program, proc);
+        (0..data.results.len()).for_each(|at| rename(first + at, Copy::Now, Copy::Pass));
+        let summary = self.bdd.plan([], renamed);
+        let mut diagonal = Ref::TRUE;
+        for link in links.iter().filter(|link| link.copy == Copy::Entry) {
+            let (entry, now) =
+                (self.vars(proc, link.field, Copy::Entry)?, self.vars(proc, link.field, Copy::Now)?);
+            let same = equal(&mut self.bdd, &entry, &now)?;
+            diagonal = self.bdd.and(diagonal, same)?;
+        }
+        Ok(Frame { links, diagonal, summary, written })
+    }
+
+    /// The diagrams of a field's bits.
+    fn vars(&mut self, proc: ProcId, field: usize, copy: Copy) -> Result<Bits, Interrupted> {
+        let levels: Vec<u32> = self.levels(proc, field, copy).collect();
+        levels.into_iter().map(|level| self.bdd.var(level)).collect()
+    }
+
+    /// The fields that a set of path edges at a location can mention at their `Now` levels: the live ones, and the
+    /// links that are never written.
+    pub fn present(&self, frame: &Frame, loc: LocId) -> Vec<u64> {
+        let mut set = self.machine.live.at(self.machine.program, loc).to_vec();
+        let constant = frame.links.iter().filter(|link| link.copy == Copy::Now);
+        constant.for_each(|link| {
+            bits::insert(&mut set, link.field);
+        });
+        set
+    }
+
+    /// What the formulas of an edge mention.
+    fn mentions(
+        &mut self,
+        proc: ProcId,
+        compiled: &Compiled,
+        formulas: &[&Formula],
+    ) -> Result<Mentions, Interrupted> {
+        let types: Vec<Type> = self.machine.scopes.types(self.machine.program, proc).collect();
+        let mut fields: Vec<(Type, Bits)> = types.into_iter().map(|ty| (ty, Bits::new())).collect();
+        for ins in formulas.iter().flat_map(|formula| formula.iter()) {
+            if let Ins::Field(at) = *ins
+                && fields[at as usize].1.is_empty()
+            {
+                fields[at as usize].1 = self.vars(proc, at as usize, Copy::Now)?;
+            }
+        }
+        let mut next = self.wiring.levels();
+        let mut choices = Vec::new();
+        for &ty in &compiled.choices {
+            let width = crate::encode::blast::width(ty) as u32;
+            let bits = (next..next + width).map(|level| self.bdd.var(level)).collect::<Result<_, _>>()?;
+            next += width;
+            choices.push((ty, bits));
+        }
+        Ok(Mentions { fields, nexts: Vec::new(), choices })
+    }
+
+    /// Quantifies the choices of an edge.
+    fn close(&mut self, compiled: &Compiled, relation: Ref) -> Result<Ref, Interrupted> {
+        let first = self.wiring.levels();
+        let count: usize = compiled.choices.iter().map(|&ty| crate::encode::blast::width(ty)).sum();
+        let plan = self.bdd.plan(first..first + count as u32, []);
+        self.bdd.project(relation, plan)
+    }
+
+    /// The relation of an edge that is no call, and how its image is made.
+    pub fn update(&mut self, frame: &Frame, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let compiled = self.machine.edge(id);
+        let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
+        let formulas: Vec<&Formula> = sets.iter().map(|set| &set.value).chain(guard.as_ref()).collect();
+        let mut mentions = self.mentions(proc, compiled, &formulas)?;
+        let types: Vec<Type> = self.machine.scopes.types(self.machine.program, proc).collect();
+        for set in sets {
+            let value = match set.value.is_empty() {
+                true => Bits::new(),
+                false => blast(&mut self.bdd, &set.value, &mentions)?,
+            };
+            mentions.nexts.push((types[set.field], value));
+        }
+        let mut relation = match guard {
+            Some(guard) => blast(&mut self.bdd, guard, &mentions)?[0],
+            None => Ref::TRUE,
+        };
+        for (set, (_, value)) in sets.iter().zip(&mentions.nexts).filter(|(set, _)| set.live) {
+            let next = self.vars(proc, set.field, Copy::Next)?;
+            let stored = equal(&mut self.bdd, &next, value)?;
+            relation = self.bdd.and(relation, stored)?;
+        }
+        let relation = self.close(compiled, relation)?;
+        let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
+        let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
+        Ok((relation, self.image_plan(frame, id, &changed, &live)))
+    }
+
+    /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
+    /// values of what changes and lives the present ones.
+    fn image_plan(&mut self, frame: &Frame, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let mut gone = self.present(frame, edge.from);
+        let stays = self.present(frame, edge.to);
+        gone.iter_mut().zip(&stays).for_each(|(gone, stays)| *gone &= !stays);
+        changed.iter().for_each(|&field| {
+            bits::insert(&mut gone, field);
+        });
+        let quantified: Vec<u32> =
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Copy::Now)).collect();
+        let pairs =
+            |&field: &usize| self.levels(proc, field, Copy::Next).zip(self.levels(proc, field, Copy::Now));
+        let renamed: Vec<(u32, u32)> = live.iter().flat_map(pairs).collect();
+        self.bdd.plan(quantified, renamed)
+    }
+
+    /// The relations of a call.
+    pub fn site(&mut self, frame: &Frame, callee: &Frame, id: EdgeId) -> Result<Site, Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let compiled = self.machine.edge(id);
+        let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
+        let formulas: Vec<&Formula> = call.args.iter().map(|set| &set.value).collect();
+        let mentions = self.mentions(proc, compiled, &formulas)?;
+        let enter = self.arguments(compiled, call, &mentions, Copy::Next, |_| true)?;
+        let enter = (enter, self.enter_plan(frame, proc, edge.from, call));
+        let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
+        let mut pass = self.arguments(compiled, call, &mentions, Copy::Pass, is_link)?;
+        let first = self.machine.scopes.first_result(self.machine.program, call.callee);
+        let results = || call.back.iter().filter(|(_, there)| *there >= first);
+        for &(here, there) in results() {
+            let (target, result) =
+                (self.vars(proc, here, Copy::Next)?, self.vars(call.callee, there, Copy::Pass)?);
+            let stored = equal(&mut self.bdd, &target, &result)?;
+            pass = self.bdd.and(pass, stored)?;
+        }
+        let passing: Vec<usize> = (callee.links.iter().filter(|link| link.param).map(|link| link.field))
+            .chain(results().map(|&(_, there)| there))
+            .collect();
+        let plan: Vec<u32> =
+            passing.iter().flat_map(|&field| self.levels(call.callee, field, Copy::Pass)).collect();
+        let pass = (pass, self.bdd.plan(plan, []));
+        let trim = self.trim_plan(call, callee, first);
+        let live: Vec<usize> =
+            call.back.iter().map(|&(here, _)| here).filter(|&here| self.renews(call, callee, here)).collect();
+        let mut changed = live.clone();
+        changed.extend(self.overwritten(id, proc, call, callee));
+        let back = self.image_plan(frame, id, &changed, &live);
+        Ok(Site { edge: id, callee: call.callee, enter, trim, pass, back, changed: live })
+    }
+
+    /// Whether a field gets a new value by the return: a result, or a global that the callee writes.
+    fn renews(&self, call: &Call, callee: &Frame, here: usize) -> bool {
+        let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
+        let first = self.machine.scopes.first_result(self.machine.program, call.callee);
+        there.is_some_and(|there| there >= first || callee.written.contains(&there))
+    }
+
+    /// The fields whose old value is gone after the call: the targets of results, and what the callee writes.
+    fn overwritten(&self, id: EdgeId, proc: ProcId, call: &Call, callee: &Frame) -> Vec<usize> {
+        let _ = callee;
+        let program = self.machine.program;
+        let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
+        let field =
+            |var| self.machine.scopes.field(program, proc, var).expect("callers touch what callees touch");
+        let written = self.machine.scopes.written(call.callee).iter().copied();
+        results.iter().flatten().copied().chain(written).map(field).collect()
+    }
+
+    /// Ties the callee's parameters, at some copy of their levels, to the arguments.
+    fn arguments(
+        &mut self,
+        compiled: &Compiled,
+        call: &Call,
+        mentions: &Mentions,
+        copy: Copy,
+        wanted: impl Fn(&Set) -> bool,
+    ) -> Result<Ref, Interrupted> {
+        let mut relation = Ref::TRUE;
+        for set in call.args.iter().filter(|set| set.live && wanted(set)) {
+            let value = blast(&mut self.bdd, &set.value, mentions)?;
+            let param = self.vars(call.callee, set.field, copy)?;
+            let stored = equal(&mut self.bdd, &param, &value)?;
+            relation = self.bdd.and(relation, stored)?;
+        }
+        self.close(compiled, relation)
+    }
+
+    /// Everything of the caller is forgotten but the globals that the callee sees.
+    fn enter_plan(&mut self, frame: &Frame, proc: ProcId, from: LocId, call: &Call) -> Plan {
+        let mut gone = self.present(frame, from);
+        call.globals
+            .iter()
+            .filter(|(_, _, live)| *live)
+            .for_each(|&(here, _, _)| bits::remove(&mut gone, here));
+        let mut quantified: Vec<u32> =
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Copy::Now)).collect();
+        let entries = frame.links.iter().filter(|link| link.copy == Copy::Entry);
+        quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Copy::Entry)));
+        let params = call.args.iter().filter(|set| set.live).map(|set| set.field);
+        let pairs = |field| {
+            self.levels(call.callee, field, Copy::Next).zip(self.levels(call.callee, field, Copy::Now))
+        };
+        let renamed: Vec<(u32, u32)> = params.flat_map(pairs).collect();
+        self.bdd.plan(quantified, renamed)
+    }
+
+    /// What a summary says of values that nobody looks at after this call.
+    fn trim_plan(&mut self, call: &Call, callee: &Frame, first: usize) -> Plan {
+        let wanted = |there: usize| call.back.iter().any(|&(_, field)| field == there);
+        let globals = callee.written.iter().filter(|&&there| !wanted(there));
+        let globals = globals.flat_map(|&there| self.levels(call.callee, there, Copy::Next));
+        let results = self.machine.program.procs[call.callee].results.len();
+        let results = (first..first + results).filter(|&there| !wanted(there));
+        let results = results.flat_map(|there| self.levels(call.callee, there, Copy::Pass));
+        let quantified: Vec<u32> = globals.chain(results).collect();
+        self.bdd.plan(quantified, [])
+    }
+
+    /// The literals of the known fields of a row.
+    pub fn literals(&self, proc: ProcId, row: &[u64], copy: impl Fn(usize) -> Copy) -> Vec<(u32, bool)> {
+        let fields = &self.machine.layout(proc).fields;
+        let mut literals = Vec::new();
+        for (at, field) in fields.iter().enumerate() {
+            let Some(value) = field.get(row) else { continue };
+            for (bit, level) in self.levels(proc, at, copy(at)).enumerate() {
+                literals.push((level, value >> bit & 1 != 0));
+            }
+        }
+        literals
+    }
+}
