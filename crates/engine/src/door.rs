@@ -6,9 +6,9 @@
 use crate::budget::{Budget, Observer};
 use crate::explicit::Explicit;
 use crate::summary::Summary;
-use crate::verdict::{Outcome, Report, Verdict, Why};
+use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
 use postbop_ir::replay::complete;
-use postbop_ir::{Op, Target, Task, Trace, Type, replay};
+use postbop_ir::{Op, Target, Task, Type};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What an engine cannot do, in words a user understands.
@@ -65,7 +65,8 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
         }
     };
     let answer = catch_unwind(AssertUnwindSafe(|| engine.check(task, budget, observer)));
-    let Outcome { verdicts, stats } = answer.unwrap_or_else(|panic| {
+    let mut stopwatch = Stopwatch::start();
+    let Outcome { verdicts, mut stats } = answer.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
         let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Outcome::unknown(task.targets.len(), &Why::EngineBug(message))
@@ -73,7 +74,10 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
     assert_eq!(verdicts.len(), task.targets.len(), "an engine answers every target");
     let checked =
         verdicts.into_iter().zip(task.targets).map(|(verdict, target)| believe(task, target, verdict));
-    Report { engine: engine.name(), verdicts: checked.collect(), stats }
+    let verdicts = checked.collect();
+    stopwatch.lap("replay_us");
+    stats.extend(stopwatch.laps());
+    Report { engine: engine.name(), verdicts, stats }
 }
 
 fn pick(task: &Task, choice: Choice) -> Result<&'static dyn Engine, Unsupported> {
@@ -98,11 +102,7 @@ fn pick(task: &Task, choice: Choice) -> Result<&'static dyn Engine, Unsupported>
 /// Lets a violation through only if its trace replays.
 fn believe(task: &Task, target: &Target, verdict: Verdict) -> Verdict {
     let Verdict::Violated(mut trace) = verdict else { return verdict };
-    let replayed = |trace: &mut Trace| {
-        complete(task.program, trace)?;
-        replay(task.program, trace, &target.locs)
-    };
-    match replayed(&mut trace) {
+    match complete(task.program, &mut trace, &target.locs) {
         Ok(()) => Verdict::Violated(trace),
         Err(rejected) => Verdict::Unknown(Why::EngineBug(format!("a trace does not replay: {rejected}"))),
     }

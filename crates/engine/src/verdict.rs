@@ -2,7 +2,7 @@
 
 use postbop_ir::Trace;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The answer to one property.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +42,32 @@ impl fmt::Display for Why {
             Why::Unsupported(what) => write!(f, "unsupported: {what}"),
             Why::EngineBug(what) => write!(f, "a bug in postbop: {what}"),
         }
+    }
+}
+
+/// Measures the phases of a run, in microseconds.
+#[derive(Clone, Debug)]
+pub struct Stopwatch {
+    last: Instant,
+    laps: Stats,
+}
+
+impl Stopwatch {
+    /// Starts measuring.
+    pub fn start() -> Self {
+        Stopwatch { last: Instant::now(), laps: Stats::new() }
+    }
+
+    /// Ends a phase.
+    pub fn lap(&mut self, phase: &'static str) {
+        let now = Instant::now();
+        self.laps.push((phase, (now - self.last).as_micros() as u64));
+        self.last = now;
+    }
+
+    /// The phases so far.
+    pub fn laps(self) -> Stats {
+        self.laps
     }
 }
 

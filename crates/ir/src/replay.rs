@@ -53,10 +53,10 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
     Ok(())
 }
 
-/// Computes how each segment of a trace ends. Engines leave that to us: they may have forgotten values that no
-/// longer matter.
-pub fn complete(program: &Program, trace: &mut Trace) -> Result<(), Rejected> {
-    let played = play(program, trace, None)?;
+/// Runs a trace of which nobody has said yet how its segments end, and says it: engines may have forgotten values that
+/// no longer matter. What it accepts, [`replay`] accepts.
+pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Result<(), Rejected> {
+    let played = play(program, trace, Some(targets))?;
     for (id, effect) in trace.segments.ids().zip(played.effects.iter()) {
         trace.segments[id].exit = effect.exit();
         trace.segments[id].results = effect.results();

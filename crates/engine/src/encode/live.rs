@@ -60,22 +60,48 @@ struct Solver<'a> {
     scopes: &'a Scopes,
     live: Live,
     /// Edges by the location they lead to, and calls by the procedure they call.
-    entering: Vec<Vec<EdgeId>>,
-    calls: Vec<Vec<EdgeId>>,
+    entering: Groups,
+    calls: Groups,
     work: Vec<LocId>,
     scratch: Vec<u64>,
 }
 
+/// Edges in groups.
+struct Groups {
+    edges: Vec<EdgeId>,
+    first: Vec<u32>,
+}
+
+impl Groups {
+    /// Sorts edges into groups by number.
+    fn new<I: Iterator<Item = (usize, EdgeId)>>(count: usize, edges: impl Fn() -> I) -> Self {
+        let mut first = vec![0u32; count + 1];
+        edges().for_each(|(group, _)| first[group + 1] += 1);
+        (0..count).for_each(|group| first[group + 1] += first[group]);
+        let mut next = first.clone();
+        let mut sorted = vec![EdgeId(0); first[count] as usize];
+        for (group, edge) in edges() {
+            sorted[next[group] as usize] = edge;
+            next[group] += 1;
+        }
+        Groups { edges: sorted, first }
+    }
+
+    /// Where a group's edges stand.
+    fn of(&self, group: usize) -> std::ops::Range<usize> {
+        self.first[group] as usize..self.first[group + 1] as usize
+    }
+}
+
 impl<'a> Solver<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
-        let mut entering = vec![Vec::new(); program.locs.len()];
-        let mut calls = vec![Vec::new(); program.procs.len()];
-        for (id, edge) in program.edges.pairs() {
-            entering[edge.to.index()].push(id);
-            if let Action::Call { callee, .. } = edge.action {
-                calls[callee.index()].push(id);
-            }
-        }
+        let entering =
+            Groups::new(program.locs.len(), || program.edges.pairs().map(|(id, edge)| (edge.to.index(), id)));
+        let called = |(id, edge): (EdgeId, &Edge)| match edge.action {
+            Action::Call { callee, .. } => Some((callee.index(), id)),
+            _ => None,
+        };
+        let calls = Groups::new(program.procs.len(), || program.edges.pairs().filter_map(called));
         Solver { program, scopes, live, entering, calls, work: Vec::new(), scratch: Vec::new() }
     }
 
@@ -84,13 +110,13 @@ impl<'a> Solver<'a> {
             self.pass(id);
         }
         while let Some(loc) = self.work.pop() {
-            for at in 0..self.entering[loc.index()].len() {
-                self.pass(self.entering[loc.index()][at]);
+            for at in self.entering.of(loc.index()) {
+                self.pass(self.entering.edges[at]);
             }
             let proc = self.program.locs[loc].proc;
             if self.program.procs[proc].entry == loc {
-                for at in 0..self.calls[proc.index()].len() {
-                    self.pass(self.calls[proc.index()][at]);
+                for at in self.calls.of(proc.index()) {
+                    self.pass(self.calls.edges[at]);
                 }
             }
         }

@@ -18,7 +18,7 @@ use crate::budget::{Budget, Observer, Progress};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Site};
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Verdict, Why};
+use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
 use postbop_ir::{EdgeId, LocId, Task};
 use postbop_kit::rows::Full;
 use std::cmp::Reverse;
@@ -69,10 +69,16 @@ struct Search<'m, 'a, 't> {
 
 /// Answers a task.
 pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+    let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
     let mut search = Search::new(&machine, task);
+    stopwatch.lap("prepare_us");
     let end = search.run(budget, observer);
-    search.outcome(end.err())
+    stopwatch.lap("search_us");
+    let mut outcome = search.outcome(end.err());
+    stopwatch.lap("trace_us");
+    outcome.stats.extend(stopwatch.laps());
+    outcome
 }
 
 impl<'m, 'a, 't> Search<'m, 'a, 't> {

@@ -10,7 +10,6 @@
 //! A point of the past is a location and what is known of how its procedure was entered, as literals of its links: all
 //! points of one activation must agree on that.
 
-use super::relation::Link;
 use super::solve::{Arrival, Lift, Solver, Source};
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Copy;
@@ -42,10 +41,6 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
 
     fn proc(&self, loc: LocId) -> ProcId {
         self.solver.encoder.machine.program.locs[loc].proc
-    }
-
-    fn links(&self, proc: ProcId) -> Vec<Link> {
-        self.solver.known_frame(proc).links.clone()
     }
 
     /// The earliest arrival with a path edge of these literals, of those that `fit`.
@@ -85,25 +80,26 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let mut row = layout.open.clone();
         for (at, field) in layout.fields.iter().enumerate() {
             let Some(copy) = copy(at) else { continue };
-            let levels: Vec<u32> = self.solver.encoder.levels(proc, at, copy).collect();
-            let truth = |picked: &[Literal], level: u32| {
-                picked.binary_search_by_key(&level, |&(level, _)| level).ok().map(|found| picked[found].1)
-            };
-            let bits: Vec<Option<bool>> = levels.iter().map(|&level| truth(picked, level)).collect();
-            if bits.iter().all(Option::is_none) {
+            let (mut value, mut width, mut known) = (0i64, 0, 0);
+            for level in self.solver.encoder.levels(proc, at, copy) {
+                if let Ok(found) = picked.binary_search_by_key(&level, |&(level, _)| level) {
+                    value |= (picked[found].1 as i64) << width;
+                    known += 1;
+                }
+                width += 1;
+            }
+            if known == 0 {
                 continue;
             }
-            let mut value = 0i64;
-            for (bit, (&level, &known)) in levels.iter().zip(&bits).enumerate() {
-                value |= (known.unwrap_or(false) as i64) << bit;
-                if known.is_none() {
-                    picked.push((level, false));
-                }
+            if known < width {
+                picked.extend(self.solver.encoder.levels(proc, at, copy).map(|level| (level, false)));
+                // Of two literals of one level the first stays, and that is the one that was picked.
+                picked.sort_by_key(|&(level, _)| level);
+                picked.dedup_by_key(|&mut (level, _)| level);
             }
-            picked.sort_unstable();
             let (least, greatest) = field.range();
             // Bits are two's complement: beyond the greatest value they mean a negative one.
-            let value = if least < 0 && value > greatest { value - (1 << bits.len()) } else { value };
+            let value = if least < 0 && value > greatest { value - (1 << width) } else { value };
             field.set(&mut row, Some(value));
         }
         row
@@ -111,10 +107,9 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
 
     /// The literals of a procedure's links among those picked.
     fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Vec<Literal> {
-        let levels =
-            |link: &Link| self.solver.encoder.levels(proc, link.field, link.copy).collect::<Vec<_>>();
-        let of_links: Vec<u32> = self.links(proc).iter().flat_map(levels).collect();
-        picked.iter().copied().filter(|(level, _)| of_links.contains(level)).collect()
+        let levels = &self.solver.known_frame(proc).link_levels;
+        let is_link = |(level, _): &Literal| levels.binary_search(level).is_ok();
+        picked.iter().copied().filter(is_link).collect()
     }
 
     /// The point and the valuation before an edge, given what was picked over its relation.
@@ -127,8 +122,8 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     fn stepped(&mut self, edge: EdgeId, set: Ref, entry: &[Literal], goal: &[u64]) -> Origin<Point> {
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let proc = self.proc(loc);
-        let changed = self.solver.changed(edge);
-        let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
+        let changes = self.solver.changes(edge);
+        let next = |field| if changes(field) { Copy::Next } else { Copy::Now };
         let mut literals = self.solver.encoder.literals(proc, goal, next);
         literals.extend_from_slice(entry);
         let relation = self.solver.relation(edge);
@@ -184,7 +179,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     /// How a callee was entered, given what was picked over a summary in the caller's terms.
     fn entered(&self, callee: ProcId, picked: &[Literal]) -> Vec<Literal> {
         let mut literals = Vec::new();
-        for link in self.links(callee) {
+        for link in &self.solver.known_frame(callee).links {
             let here = if link.param { Copy::Pass } else { Copy::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);
             for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.copy)) {

@@ -30,6 +30,8 @@ pub struct Link {
 pub struct Frame {
     /// The fields that tell how it was entered.
     pub links: Vec<Link>,
+    /// Their levels, in order.
+    pub link_levels: Vec<u32>,
     /// At the entry, what is now is what was at entry.
     pub diagonal: Ref,
     /// From path edges at the exit to a summary in a caller's terms: globals from `Now` to `Next`, parameters and
@@ -162,7 +164,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let same = equal(&mut self.bdd, &entry, &now)?;
             diagonal = self.bdd.and(diagonal, same)?;
         }
-        Ok(Frame { links, diagonal, summary, written })
+        let mut link_levels: Vec<u32> =
+            links.iter().flat_map(|link| self.levels(proc, link.field, link.copy)).collect();
+        link_levels.sort_unstable();
+        Ok(Frame { links, link_levels, diagonal, summary, written })
     }
 
     /// The diagrams of a field's bits.

@@ -20,7 +20,7 @@ use crate::budget::{Budget, Observer, Progress};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::wiring::Copy;
-use crate::verdict::{Outcome, Verdict, Why};
+use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use std::cmp::Reverse;
@@ -126,11 +126,17 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
     if let Err(why) = budget.check() {
         return Outcome::unknown(task.targets.len(), &why);
     }
+    let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
     let bdd = Bdd::new(|| budget.check().is_ok());
     let mut solver = Solver::new(task, Encoder::new(&machine, bdd));
+    stopwatch.lap("prepare_us");
     let end = solver.run(budget, observer);
-    solver.outcome(end.err())
+    stopwatch.lap("search_us");
+    let mut outcome = solver.outcome(end.err());
+    stopwatch.lap("trace_us");
+    outcome.stats.extend(stopwatch.laps());
+    outcome
 }
 
 impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
@@ -263,7 +269,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut frame = self.encoder.frame(proc)?;
         if proc == self.task.program.main {
             // Nobody asks how main was entered.
-            (frame.links, frame.diagonal) = (Vec::new(), Ref::TRUE);
+            (frame.links, frame.link_levels, frame.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
         }
         let frame = Rc::new(frame);
         self.frames[proc] = Some(Rc::clone(&frame));
@@ -476,12 +482,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
     }
 
-    /// The fields that get a new value by an edge that is no call.
-    pub fn changed(&self, edge: EdgeId) -> Vec<usize> {
-        match &self.encoder.machine.edge(edge).code {
-            Code::Update { sets, .. } => sets.iter().filter(|set| set.live).map(|set| set.field).collect(),
-            Code::Call(_) => unreachable!("it is no call"),
-        }
+    /// Which fields get a new value by an edge that is no call.
+    pub fn changes(&self, edge: EdgeId) -> impl Fn(usize) -> bool + 'm {
+        let Code::Update { sets, .. } = &self.encoder.machine.edge(edge).code else {
+            unreachable!("it is no call")
+        };
+        |field| sets.iter().any(|set| set.live && set.field == field)
     }
 
     fn outcome(mut self, stopped: Option<Why>) -> Outcome {
