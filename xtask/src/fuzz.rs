@@ -51,6 +51,16 @@ pub struct Tally {
     pub wrong: Option<(u64, String, String)>,
 }
 
+impl Tally {
+    /// What was counted.
+    pub fn line(&self) -> String {
+        let Tally { agreed, too_large, reachable, unreachable, .. } = self;
+        format!(
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge"
+        )
+    }
+}
+
 /// Tries programs from `seed` on until `count` are done, the time is up, or one goes wrong.
 pub fn fuzz(seed: u64, count: usize, features: Features, limit: Option<Duration>) -> Tally {
     let start = Instant::now();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::generate::{self, Features};
-use xtask::{family, fuzz, tidy};
+use xtask::{bench, ci, family, fuzz, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -16,6 +16,23 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
+    /// Runs everything that must be well: format, clippy, tests, tidy, a short fuzz run
+    Ci,
+    /// Measures the benchmark families and keeps the results
+    Bench {
+        /// Only instances whose name contains this
+        #[arg(long)]
+        filter: Option<String>,
+        /// Only this engine
+        #[arg(long)]
+        engine: Option<String>,
+        /// Seconds for each run
+        #[arg(long, default_value_t = 30)]
+        timeout: u64,
+        /// Append the lines to this file instead of the dated one
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
     /// Checks the style rules on every file that git tracks
     Tidy,
     /// Prints a random program
@@ -54,6 +71,10 @@ enum Chore {
 
 fn main() -> ExitCode {
     match Arguments::parse().chore {
+        Chore::Ci => run_ci(),
+        Chore::Bench { filter, engine, timeout, out } => {
+            run_bench(&bench::Plan { filter, engine, timeout, out })
+        }
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features } => {
             print!("{}", generate::program(seed, features));
@@ -66,6 +87,37 @@ fn main() -> ExitCode {
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn seed_by_time() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as u64)
+}
+
+fn run_ci() -> ExitCode {
+    match ci::run(&root(), seed_by_time()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("ci: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds the binary, which then lies beside this one, and measures it.
+fn run_bench(plan: &bench::Plan) -> ExitCode {
+    let outcome = ci::cargo(&root(), &["build", "--release", "--package", "postbop"])
+        .and_then(|()| std::env::current_exe().map_err(|problem| problem.to_string()))
+        .and_then(|own| bench::run(&root(), &own.with_file_name("postbop"), plan));
+    match outcome {
+        Ok(wrong) => {
+            wrong.iter().for_each(|complaint| println!("WRONG {complaint}"));
+            if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(problem) => {
+            eprintln!("bench: {problem}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn run_tidy() -> ExitCode {
@@ -83,16 +135,12 @@ fn run_tidy() -> ExitCode {
 }
 
 fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, features: Features) -> ExitCode {
-    let by_time = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis() as u64);
-    let seed = seed.unwrap_or_else(by_time);
+    let seed = seed.unwrap_or_else(seed_by_time);
     println!("fuzz: seed {seed}");
     // A breakdown of an engine is a finding, told once at the end.
     std::panic::set_hook(Box::new(|_| {}));
     let tally = fuzz::fuzz(seed, count, features, seconds.map(Duration::from_secs));
-    println!(
-        "fuzz: {} programs agreed on ({} targets reachable, {} not), {} too large to judge",
-        tally.agreed, tally.reachable, tally.unreachable, tally.too_large
-    );
+    println!("fuzz: {}", tally.line());
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
     let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));
     let written = std::fs::create_dir_all(root().join("tests/cases/found"))

@@ -86,10 +86,10 @@ pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
 /// Reads a program graph.
 fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status> {
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let parsed = text::parse(&text).map_err(|error| error.to_string());
+    let parsed = text::parse(&text).map_err(|error| format!("{name}:{}: {}", error.line, error.message));
     let valid = parsed.and_then(|program| match validate(&program).into_iter().next() {
         None => Ok(program),
-        Some(flaw) => Err(format!("not well formed: {flaw}")),
+        Some(flaw) => Err(format!("{name}: not well formed: {flaw}")),
     });
     match valid {
         // Spans of a graph point into the source it was made from, not into its own text.
@@ -97,7 +97,7 @@ fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status>
             Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program: Some(program) })
         }
         Err(message) => {
-            said.err.push_str(&format!("error: {name}: {message}\n"));
+            said.err.push_str(&format!("error: {message}\n"));
             Err(Status::BadInput)
         }
     }

@@ -1,0 +1,76 @@
+//! Every case of the project × every engine × any and shortest traces.
+//!
+//! The case's author, the judge and each engine are three opinions about the same question. Besides, the graph of each
+//! case must be well formed and print back, and its canonical source must be the same program and its own canonical
+//! form.
+
+use crate::common::{all_good, bytes, cases, say};
+use crate::question::{Header, header};
+use crate::runner::Tally;
+use postbop_front::{Options, Severity, format, read};
+use postbop_ir::{Program, text, validate};
+use xtask::fuzz::spanless;
+
+#[test]
+fn every_case_has_its_verdict_from_every_engine() {
+    let mut tally = Tally::default();
+    let (mut files, mut diagnostics) = (0, 0);
+    for case in cases() {
+        let place = case.display().to_string();
+        let bytes = bytes(&case);
+        match header(&String::from_utf8_lossy(&bytes)) {
+            Err(problem) => tally.failures.push(format!("{place}: {problem}")),
+            Ok(Header::Diagnostics) => diagnostics += 1,
+            Ok(Header::Verdicts(expected)) if expected.is_empty() => {
+                tally.failures.push(format!("{place}: expects nothing"));
+            }
+            Ok(Header::Verdicts(expected)) => {
+                files += 1;
+                match program(&bytes) {
+                    Err(problem) => tally.failures.push(format!("{place}: {problem}")),
+                    Ok(program) => {
+                        for expected in &expected {
+                            tally.ask(&place, &program, expected);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    say(&tally.line(&format!("cases: {files} files, {diagnostics} left to the front end")));
+    all_good(&tally.failures);
+    assert!(tally.judged * 10 >= tally.questions * 9, "the judge is hardly asked any more");
+}
+
+/// The program of a source, which reads without errors, prints back and formats.
+pub fn program(bytes: &[u8]) -> Result<Program, String> {
+    let reading = read(bytes, Options::default());
+    if let Some(error) = reading.diagnostics.iter().find(|found| found.severity == Severity::Error) {
+        return Err(format!("{}: {}", error.code, error.message));
+    }
+    let program = reading.program.ok_or("no program")?;
+    if let Some(flaw) = validate(&program).first() {
+        return Err(format!("the graph is not well formed: {flaw}"));
+    }
+    let back = text::parse(&text::print(&program)).map_err(|error| format!("the textual graph: {error}"))?;
+    if back != program {
+        return Err("the textual graph reads back as another program".into());
+    }
+    formats(bytes, &program)?;
+    Ok(program)
+}
+
+/// The canonical source is the same program and its own canonical form.
+pub fn formats(bytes: &[u8], program: &Program) -> Result<(), String> {
+    let refused = |_| "the formatter refuses it".to_owned();
+    let canonical = format(bytes, Options::default()).map_err(refused)?;
+    let again = read(canonical.as_bytes(), Options::default());
+    if again.program.as_ref().map(spanless) != Some(spanless(program)) {
+        return Err(format!("the canonical source is another program:\n{canonical}"));
+    }
+    let twice = format(canonical.as_bytes(), Options::default()).map_err(refused)?;
+    match twice == canonical {
+        true => Ok(()),
+        false => Err(format!("the canonical source has another canonical form:\n{canonical}\nthen\n{twice}")),
+    }
+}

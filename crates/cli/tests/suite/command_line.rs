@@ -1,0 +1,211 @@
+//! The command line, as scripts rely on it: statuses, last lines, JSON, and commands that fit together.
+
+use crate::common::{bytes, cases, command, postbop, postbop_reading, root, scratch};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Stdio;
+
+const HOLDS: &str = "tests/cases/basics/assume_blocks.bp";
+const VIOLATED: &str = "tests/cases/traps/failed_assert_is_the_error.bp";
+const FIG1: &str = "tests/cases/basics/bebop_fig1.bp";
+const CONCURRENT: &str = "decl g;\nthread begin\nvoid main() begin assert(g); end\nend\n";
+const UNBOUNDED: &str = "decl int x;\nvoid main() begin assert(x = x); end\n";
+
+fn json(text: &str) -> Value {
+    assert_eq!(text.lines().count(), 1, "one line: {text}");
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn status_and_last_line_say_the_verdict() {
+    assert_eq!(postbop(&["check", HOLDS]).with(0).last(), "VERDICT: holds");
+    assert_eq!(postbop(&["check", VIOLATED]).with(1).last(), "VERDICT: violated");
+    let ran = postbop_reading(&["check", "-"], CONCURRENT.as_bytes()).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (unsupported: programs with threads)");
+    let ran = postbop_reading(&["check", "-"], UNBOUNDED.as_bytes()).with(3);
+    assert!(ran.last().starts_with("VERDICT: unknown (unsupported: "), "{}", ran.out);
+}
+
+#[test]
+fn a_violation_outweighs_what_is_unknown_or_holds() {
+    let case = "tests/cases/basics/one_label_two_procedures.bp";
+    let ran = postbop(&["check", case, "--target", "f:L", "--target", "g:L"]).with(1);
+    assert!(ran.out.lines().any(|line| line.starts_with("f:L") && line.ends_with("holds")), "{}", ran.out);
+    assert!(ran.out.lines().any(|line| line.starts_with("g:L  violated")), "{}", ran.out);
+    assert_eq!(ran.last(), "VERDICT: violated");
+}
+
+#[test]
+fn bad_usage_is_status_2() {
+    let wrong: &[&[&str]] = &[
+        &[],
+        &["nosuch"],
+        &["check"],
+        &["check", HOLDS, "--nosuch"],
+        &["check", HOLDS, "--engine", "nosuch"],
+        &["check", HOLDS, "--timeout", "soon"],
+        &["check", HOLDS, "--memory", "lots"],
+        &["check", HOLDS, "--trace", "some"],
+        &["check", HOLDS, "--format", "xml"],
+        &["check", HOLDS, HOLDS],
+        &["check", HOLDS, "--target", "NOSUCH"],
+        &["fmt", HOLDS, "--check", "--write"],
+        &["replay", HOLDS, HOLDS],
+        &["replay", HOLDS, "nosuch.json"],
+    ];
+    for args in wrong {
+        let ran = postbop(args).with(2);
+        assert!(!ran.err.is_empty() && ran.out.is_empty(), "{args:?}: {}", ran.out);
+    }
+    assert!(postbop(&["--help"]).with(0).out.contains("check"));
+    assert!(postbop(&["check", "--help"]).with(0).out.contains("--shortest"));
+    assert!(postbop(&["--version"]).with(0).out.starts_with("postbop "));
+}
+
+#[test]
+fn an_unknown_label_gets_a_suggestion() {
+    let ran = postbop(&["check", FIG1, "--target", "r"]).with(2);
+    assert!(ran.err.contains("no label `r`; did you mean `R`?"), "{}", ran.err);
+    let ran = postbop(&["check", FIG1, "--target", "nosuch"]).with(2);
+    assert!(ran.err.contains("there are: R"), "{}", ran.err);
+    let ran = postbop(&["check", FIG1, "--target", "nosuch:R"]).with(2);
+    assert!(ran.err.contains("no procedure `nosuch`"), "{}", ran.err);
+    let ran = postbop(&["check", FIG1, "--target", "A:R"]).with(2);
+    assert!(ran.err.contains("no label `A:R`"), "{}", ran.err);
+}
+
+#[test]
+fn json_is_one_object_of_the_schema() {
+    let report = json(&postbop(&["check", FIG1, "--target", "R", "--format", "json"]).with(1).out);
+    assert_eq!((&report["schema"], &report["verdict"]), (&"postbop/1".into(), &"violated".into()));
+    let properties = report["properties"].as_array().expect("a list");
+    assert_eq!(properties.len(), 1);
+    assert_eq!(properties[0]["name"], "R");
+    assert_eq!(properties[0]["status"], "violated");
+    assert_eq!(properties[0]["engine"], "explicit");
+    assert!(properties[0]["trace"]["frames"].is_array());
+    assert!(report["stats"]["peak_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    let report = json(&postbop(&["check", HOLDS, "--format", "json"]).with(0).out);
+    assert_eq!(report["verdict"], "holds");
+    assert!(report["properties"][0].get("trace").is_none());
+    let report =
+        json(&postbop_reading(&["check", "-", "--format", "json"], CONCURRENT.as_bytes()).with(3).out);
+    assert_eq!(
+        (&report["verdict"], &report["properties"][0]["status"]),
+        (&"unknown".into(), &"unknown".into())
+    );
+}
+
+#[test]
+fn traces_have_three_levels_of_detail() {
+    let lines = |detail: &[&str]| {
+        let args = [&["check", FIG1, "--target", "R", "--shortest"], detail].concat();
+        postbop(&args).with(1).out
+    };
+    let (none, diff, full) =
+        (lines(&["--trace", "none"]), lines(&["--trace", "diff"]), lines(&["--trace", "full"]));
+    assert_eq!(none, "R  violated by a run of 20 steps\nVERDICT: violated\n");
+    assert_eq!(diff, lines(&[]), "diff is what one gets without asking");
+    assert!(diff.contains("if (g)  [yes]") && !diff.contains("a1"), "{diff}");
+    assert!(full.contains("a1=1, a2=0") && full.lines().count() > diff.lines().count(), "{full}");
+    let start = diff.lines().find(|line| line.contains("main()")).expect("the run starts in main");
+    assert!(start.ends_with("g=1"), "{start}");
+}
+
+#[test]
+fn counters_are_shown_when_asked_for() {
+    let ran = postbop(&["check", HOLDS, "--stats"]).with(0);
+    for name in ["engine", "contexts", "total_us", "peak_bytes"] {
+        assert!(ran.out.lines().any(|line| line.starts_with(name)), "{name}: {}", ran.out);
+    }
+    assert!(!postbop(&["check", HOLDS]).with(0).out.contains("contexts"));
+}
+
+#[test]
+fn equal_runs_say_equal_things() {
+    for case in [FIG1, VIOLATED, "tests/cases/recursion/ackermann_mod.bp"] {
+        if !root().join(case).exists() {
+            continue;
+        }
+        let run = || postbop(&["check", case, "--trace", "full"]).out;
+        assert_eq!(run(), run(), "{case}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_file_too() {
+    let source = bytes(Path::new(VIOLATED));
+    assert_eq!(postbop_reading(&["check", "-"], &source).with(1).last(), "VERDICT: violated");
+    let ran = postbop_reading(&["check", "-"], b"decl x\nvoid main() begin skip; end").with(2);
+    assert!(ran.err.contains("-:"), "{}", ran.err);
+}
+
+#[test]
+fn a_list_names_procedures_labels_and_properties() {
+    let ran = postbop(&["list", FIG1]).with(0);
+    assert!(ran.out.contains("main: 0 parameters, 1 other locals"), "{}", ran.out);
+    assert!(ran.out.contains("A: 2 parameters, 0 other locals"), "{}", ran.out);
+    assert!(ran.out.contains("main:R"), "{}", ran.out);
+    assert!(postbop(&["list", VIOLATED]).with(0).out.contains("assert:6"));
+    postbop_reading(&["list", "-"], CONCURRENT.as_bytes()).with(3);
+}
+
+#[test]
+fn the_emitted_graph_of_each_case_has_the_same_verdict() {
+    for (number, case) in cases().iter().enumerate().filter(|(number, _)| number % 5 == 0) {
+        let case = case.to_str().expect("plain names");
+        let emitted = postbop(&["emit", case]);
+        if emitted.status == Some(2) {
+            // A case about diagnostics has no graph.
+            continue;
+        }
+        let graph = scratch(&format!("graph_{number}.ir"), emitted.with(0).out);
+        let graph = graph.to_str().expect("plain names");
+        let (source, graph) = (postbop(&["check", case]), postbop(&["check", graph]));
+        assert_eq!(source.status, graph.status, "{case}");
+        assert_eq!(source.last(), graph.last(), "{case}");
+    }
+}
+
+#[test]
+fn formatting_prints_checks_and_writes() {
+    let ugly = "void main()begin decl x;x:=1;assert(x);end";
+    let path = scratch("ugly.bp", ugly);
+    let path = path.to_str().expect("plain names");
+    assert!(postbop(&["fmt", path, "--check"]).with(1).err.contains("not in canonical form"));
+    let canonical = postbop(&["fmt", path]).with(0).out;
+    assert_ne!(canonical, ugly);
+    assert_eq!(std::fs::read_to_string(path).expect("it is there"), ugly, "printing does not write");
+    postbop(&["fmt", path, "--write"]).with(0);
+    assert_eq!(std::fs::read_to_string(path).expect("it is there"), canonical);
+    assert!(postbop(&["fmt", path, "--check"]).with(0).err.is_empty());
+    assert_eq!(postbop(&["check", path]).with(0).last(), "VERDICT: holds");
+    postbop_reading(&["fmt", "-"], b"void main( begin").with(2);
+}
+
+#[test]
+fn what_check_wrote_is_what_replay_accepts() {
+    for (number, case) in cases().iter().enumerate().filter(|(number, _)| number % 5 == 1) {
+        let case = case.to_str().expect("plain names");
+        let ran = postbop(&["check", case, "--format", "json"]);
+        if ran.status != Some(1) {
+            continue;
+        }
+        let trace = scratch(&format!("report_{number}.json"), &ran.out);
+        let replayed = postbop(&["replay", case, trace.to_str().expect("plain names")]).with(0);
+        let traces = ran.out.matches("\"trace\":").count();
+        assert_eq!(replayed.out.matches("  accepted: ").count(), traces, "{case}: {}", replayed.out);
+    }
+    let holds = postbop(&["check", HOLDS, "--format", "json"]).with(0).out;
+    let none = scratch("no_trace.json", holds);
+    postbop(&["replay", HOLDS, none.to_str().expect("plain names")]).with(2);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut command = command(&["emit", FIG1]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the binary ends");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}

@@ -1,0 +1,254 @@
+//! A second opinion on traces: follows one on plain numbers.
+//!
+//! Replay computes with open values and looks at each segment once. This does neither: it unfolds every call and fills
+//! every gap with a random value, as if the trace were a list of instructions. A trace that replay accepts must be
+//! followed to its end whatever the gaps are filled with.
+
+use postbop_ir::eval::{Cell, Context, eval};
+use postbop_ir::{Action, Expr, Frame, LocId, Program, Segment, SegmentId, Step, Trace, Type, VarId};
+use std::collections::BTreeMap;
+use xtask::rng::Rng;
+
+type Values = BTreeMap<VarId, i64>;
+
+/// An activation that is being followed.
+struct Active<'t> {
+    frame: &'t Frame,
+    segment: Option<(SegmentId, &'t Segment)>,
+    next: usize,
+    loc: LocId,
+    locals: Values,
+}
+
+struct Follower<'t> {
+    program: &'t Program,
+    trace: &'t Trace,
+    rng: &'t mut Rng,
+    globals: Values,
+    stack: Vec<Active<'t>>,
+    /// How many pending frames were entered.
+    pending: usize,
+}
+
+struct Pair<'a> {
+    old: [&'a Values; 2],
+    new: &'a [(VarId, i64)],
+}
+
+impl Context for Pair<'_> {
+    fn current(&self, var: VarId) -> Cell {
+        Cell::Known(*self.old[0].get(&var).or(self.old[1].get(&var)).expect("variables in scope have values"))
+    }
+    fn next(&self, var: VarId) -> Cell {
+        let new = self.new.iter().find(|(target, _)| *target == var);
+        new.map_or_else(|| self.current(var), |&(_, value)| Cell::Known(value))
+    }
+}
+
+/// Follows the trace to its end with random values in its gaps.
+pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng) -> Result<(), String> {
+    let mut follower =
+        Follower { program, trace, rng, globals: Values::new(), stack: Vec::new(), pending: 0 };
+    let first = trace.frames.first().ok_or("no frame")?;
+    if first.proc != program.main {
+        return Err("does not start in main".into());
+    }
+    for var in program.globals() {
+        let value = follower.given(&first.entry, var)?;
+        follower.globals.insert(var, value);
+    }
+    let params = program.procs[program.main].params();
+    let args = params.iter().map(|&var| follower.given(&first.entry, var)).collect::<Result<Vec<_>, _>>()?;
+    follower.pending = 1;
+    follower.enter(first, None, &args)?;
+    let end = follower.run()?;
+    if follower.pending < trace.frames.len() {
+        return Err("frames are left".into());
+    }
+    if targets.contains(&end) { Ok(()) } else { Err("does not end in a target".into()) }
+}
+
+impl<'t> Follower<'t> {
+    fn random(&mut self, ty: Type) -> i64 {
+        let width = (ty.max() as i128 - ty.min() as i128 + 1) as u128;
+        (ty.min() as i128 + (u128::from(self.rng.bits()) % width) as i128) as i64
+    }
+
+    /// The value that a list gives a variable; any, if none.
+    fn given(&mut self, list: &[(VarId, i64)], var: VarId) -> Result<i64, String> {
+        let ty = self.program.vars[var].ty;
+        match list.iter().find(|(other, _)| *other == var) {
+            Some(&(_, value)) if !ty.contains(value) => Err("a value outside its type".into()),
+            Some(&(_, value)) => Ok(value),
+            None => Ok(self.random(ty)),
+        }
+    }
+
+    fn enter(
+        &mut self,
+        frame: &'t Frame,
+        segment: Option<(SegmentId, &'t Segment)>,
+        args: &[i64],
+    ) -> Result<(), String> {
+        let proc = self.program.procs.get(frame.proc).ok_or("no such procedure")?;
+        let mut locals: Values = proc.params().iter().copied().zip(args.iter().copied()).collect();
+        for &var in &proc.locals[proc.params..] {
+            let value = self.given(&frame.entry, var)?;
+            locals.insert(var, value);
+        }
+        for (var, value) in &frame.entry {
+            if locals.get(var).or(self.globals.get(var)) != Some(value) {
+                return Err("an entry that is not so".into());
+            }
+        }
+        self.stack.push(Active { frame, segment, next: 0, loc: proc.entry, locals });
+        Ok(())
+    }
+
+    /// Runs to the end; where that is.
+    fn run(&mut self) -> Result<LocId, String> {
+        loop {
+            let top = self.stack.last_mut().expect("main never leaves the stack");
+            let Some(step) = top.frame.steps.get(top.next) else {
+                let in_segment = top.segment.is_some();
+                return if in_segment { Err("a segment that does not return".into()) } else { Ok(top.loc) };
+            };
+            top.next += 1;
+            let last = top.next == top.frame.steps.len();
+            let edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+            if edge.from != top.loc {
+                return Err("an edge from elsewhere".into());
+            }
+            match &edge.action {
+                Action::Call { args, .. } => self.call(step, args, last)?,
+                Action::Return(values) => {
+                    if !last {
+                        return Err("steps after a return".into());
+                    }
+                    let results = self.values(step, values, &[])?;
+                    if self.stack.len() == 1 {
+                        return Ok(edge.to);
+                    }
+                    self.come_back(&results)?;
+                }
+                action => {
+                    self.act(step, action)?;
+                    self.stack.last_mut().expect("it is there").loc = edge.to;
+                }
+            }
+        }
+    }
+
+    /// The choices of a step, gaps filled.
+    fn choices(&mut self, step: &Step, types: Vec<Type>) -> Result<Vec<i64>, String> {
+        if types.len() != step.choices.len() {
+            return Err("a wrong number of choices".into());
+        }
+        let choose = |(ty, choice): (Type, &Option<i64>)| match *choice {
+            Some(value) if ty.contains(value) => Ok(value),
+            Some(_) => Err("a choice outside its type".to_owned()),
+            None => Ok(self.random(ty)),
+        };
+        types.into_iter().zip(&step.choices).map(choose).collect()
+    }
+
+    fn values(&mut self, step: &Step, exprs: &[Expr], targets: &[VarId]) -> Result<Vec<i64>, String> {
+        let choices = self.choices(step, exprs.iter().flat_map(Expr::choices).collect())?;
+        let mut choices = choices.into_iter().map(Cell::Known);
+        let top = self.stack.last().expect("it is there");
+        let mut new: Vec<(VarId, i64)> = Vec::new();
+        let mut found = Vec::new();
+        for (at, expr) in exprs.iter().enumerate() {
+            // Only a constraint, which comes after all values, looks at new ones.
+            let seen = if at < targets.len() { &[][..] } else { &new[..] };
+            let pair = Pair { old: [&top.locals, &self.globals], new: seen };
+            let value = eval(expr, &pair, &mut choices).map_err(|_| "overflow")?;
+            let value = value.known().ok_or("plain numbers gave no number")?;
+            new.extend(targets.get(at).map(|&target| (target, value)));
+            found.push(value);
+        }
+        Ok(found)
+    }
+
+    fn act(&mut self, step: &Step, action: &Action) -> Result<(), String> {
+        if step.call.is_some() {
+            return Err("no call".into());
+        }
+        match action {
+            Action::Assume(condition) => match self.values(step, std::slice::from_ref(condition), &[])?[0] {
+                0 => Err("an assumption that fails".into()),
+                _ => Ok(()),
+            },
+            Action::Assign { targets, values, constraint } => {
+                let exprs: Vec<Expr> = values.iter().chain(constraint).cloned().collect();
+                let found = self.values(step, &exprs, targets)?;
+                if found.get(targets.len()) == Some(&0) {
+                    return Err("a constraint that fails".into());
+                }
+                targets.iter().zip(found).for_each(|(&var, value)| self.store(var, value));
+                Ok(())
+            }
+            Action::Havoc(vars) => {
+                let types = vars.iter().map(|&var| self.program.vars[var].ty).collect();
+                let found = self.choices(step, types)?;
+                vars.iter().zip(found).for_each(|(&var, value)| self.store(var, value));
+                Ok(())
+            }
+            Action::Call { .. } | Action::Return(_) => unreachable!("handled by the caller"),
+        }
+    }
+
+    fn store(&mut self, var: VarId, value: i64) {
+        let top = self.stack.last_mut().expect("it is there");
+        let place = if self.program.is_global(var) { &mut self.globals } else { &mut top.locals };
+        place.insert(var, value);
+    }
+
+    fn call(&mut self, step: &Step, args: &[Expr], last: bool) -> Result<(), String> {
+        let args = self.values(step, args, &[])?;
+        let Action::Call { callee, .. } = &self.program.edges[step.edge].action else {
+            unreachable!("a call")
+        };
+        let trace = self.trace;
+        let inside = self.stack.last().and_then(|top| top.segment).map(|(id, _)| id);
+        let (frame, segment) = match step.call {
+            Some(call) if inside.is_some_and(|inside| call >= inside) => return Err("a later segment".into()),
+            Some(call) => {
+                let segment = trace.segments.get(call).ok_or("no such segment")?;
+                (&segment.frame, Some((call, segment)))
+            }
+            None if !last || inside.is_some() => return Err("goes on after an open call".into()),
+            None => {
+                self.pending += 1;
+                (trace.frames.get(self.pending - 1).ok_or("no frame for an open call")?, None)
+            }
+        };
+        if frame.proc != *callee {
+            return Err("another procedure".into());
+        }
+        self.enter(frame, segment, &args)
+    }
+
+    fn come_back(&mut self, returned: &[i64]) -> Result<(), String> {
+        let done = self.stack.pop().expect("it is there");
+        let (_, segment) = done.segment.ok_or("a pending frame returns")?;
+        if segment.exit.iter().any(|(var, value)| self.globals.get(var) != Some(value)) {
+            return Err("an exit that is not so".into());
+        }
+        let told =
+            segment.results.iter().zip(returned).all(|(told, value)| told.is_none_or(|told| told == *value));
+        if !told || segment.results.len() != returned.len() {
+            return Err("a result that is not so".into());
+        }
+        let top = self.stack.last_mut().expect("a segment has a caller");
+        let edge = &self.program.edges[top.frame.steps[top.next - 1].edge];
+        top.loc = edge.to;
+        let Action::Call { results, .. } = &edge.action else { unreachable!("a call") };
+        for (result, &value) in results.iter().zip(returned) {
+            if let Some(var) = *result {
+                self.store(var, value);
+            }
+        }
+        Ok(())
+    }
+}

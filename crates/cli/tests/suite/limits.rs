@@ -1,0 +1,66 @@
+//! Time, memory and Ctrl-C: limits are verdicts, not deaths.
+//!
+//! The program counts for longer than anybody waits. Bounds on time are generous, for a busy machine is no bug; what
+//! is meant is that the limit ends the run, and not something else.
+
+use crate::common::{Ran, command, postbop, scratch};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Two counters that need 2^64 contexts.
+const ENDLESS: &str = "void main()
+begin
+  decl uint<32> a, b;
+  a := 0;
+  while (a != 4294967295) do
+    b := 0;
+    while (b != 4294967295) do
+      b := b + 1;
+    od
+    a := a + 1;
+  od
+  assert(0);
+end
+";
+
+#[test]
+fn time_is_up_near_the_limit() {
+    let path = scratch("endless_time.bp", ENDLESS);
+    let path = path.to_str().expect("plain names");
+    for (limit, least) in [("300ms", 0.3), ("1s", 1.0)] {
+        let start = Instant::now();
+        let ran = postbop(&["check", path, "--timeout", limit, "--shortest"]).with(3);
+        let took = start.elapsed().as_secs_f64();
+        assert_eq!(ran.last(), format!("VERDICT: unknown (time limit of {least} s)"));
+        assert!(took >= least && took < least + 5.0, "{limit}: {took} s");
+    }
+}
+
+#[test]
+fn memory_is_full_near_the_limit() {
+    let path = scratch("endless_memory.bp", ENDLESS);
+    let path = path.to_str().expect("plain names");
+    for (limit, bytes) in [("20M", 20e6), ("60M", 60e6)] {
+        let ran = postbop(&["check", path, "--memory", limit, "--stats"]).with(3);
+        assert_eq!(ran.last(), format!("VERDICT: unknown (memory limit of {} MB)", bytes / 1e6));
+        let peak = ran.out.lines().find_map(|line| line.strip_prefix("peak_bytes")).expect("it is counted");
+        let peak: f64 = peak.trim().parse().expect("a number");
+        assert!(peak > bytes / 4.0 && peak < bytes * 1.5, "--memory {limit}: {peak} bytes at the peak");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_with_a_verdict() {
+    let path = scratch("endless_interrupt.bp", ENDLESS);
+    let mut command = command(&["check".as_ref(), path.as_os_str()]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    std::thread::sleep(Duration::from_millis(700));
+    let id = child.id().to_string();
+    let sent = std::process::Command::new("kill").args(["-INT", &id]).status().expect("kill runs");
+    assert!(sent.success(), "the run was over before it was interrupted");
+    let start = Instant::now();
+    let ran = Ran::new(child.wait_with_output().expect("the binary ends")).with(3);
+    assert!(start.elapsed() < Duration::from_secs(5), "it took its time");
+    assert_eq!(ran.last(), "VERDICT: unknown (interrupted)");
+}

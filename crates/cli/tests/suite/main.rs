@@ -1,0 +1,19 @@
+//! What must hold of the whole: cases, corpus, command line, bad input, traces.
+//!
+//! One binary, because linking it once is most of the time it takes. `cargo test --release --test suite cases` runs
+//! one part. Each part prints a line with what it counted, past the test runner's capture: a test that looked at
+//! nothing should be seen to have looked at nothing.
+
+mod bad_input;
+mod cases;
+mod command_line;
+mod common;
+mod corpus;
+mod fuzz;
+mod interpreter;
+mod limits;
+mod mutants;
+mod question;
+mod runner;
+mod trace_files;
+mod traces;

@@ -1,0 +1,99 @@
+//! What a case asks and what it expects, read from its header.
+//!
+//! `// expect: [LABEL | PROC:LABEL] holds|violated [in STEPS]`, one expectation a line. Without a label it is about
+//! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Lines that
+//! begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
+
+use postbop_ir::{LocId, Program, Target};
+
+/// What is expected of one question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Expectation {
+    /// The label asked about; none asks for all that is an error by custom.
+    pub label: Option<String>,
+    /// Whether it is reached.
+    pub violated: bool,
+    /// The least number of steps, where the case says so.
+    pub steps: Option<u64>,
+}
+
+/// What the header of a case says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// Verdicts; perhaps none.
+    Verdicts(Vec<Expectation>),
+    /// Diagnostics.
+    Diagnostics,
+}
+
+/// Reads the header of a case.
+pub fn header(text: &str) -> Result<Header, String> {
+    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("// expect:")).map(str::trim);
+    let mut found = Vec::new();
+    for line in lines {
+        if line.starts_with("error") || line.starts_with("warning") {
+            return Ok(Header::Diagnostics);
+        }
+        found.push(expectation(line).ok_or(format!("cannot read the expectation `{line}`"))?);
+    }
+    Ok(Header::Verdicts(found))
+}
+
+fn expectation(line: &str) -> Option<Expectation> {
+    let mut words: Vec<&str> = line.split_whitespace().collect();
+    let mut steps = None;
+    if let [.., "in", number] = words[..] {
+        steps = Some(number.parse().ok()?);
+        words.truncate(words.len() - 2);
+    }
+    let (label, verdict) = match words[..] {
+        [verdict] => (None, verdict),
+        [label, verdict] => (Some(label.to_owned()), verdict),
+        _ => return None,
+    };
+    let violated = match verdict {
+        "holds" if steps.is_none() => false,
+        "violated" => true,
+        _ => return None,
+    };
+    Some(Expectation { label, violated, steps })
+}
+
+/// What an expectation asks of the program: each target is a property of its own.
+pub fn targets(program: &Program, label: Option<&str>) -> Result<Vec<Target>, String> {
+    let named = |name: &str| Target { name: name.to_owned(), locs: labelled(program, name) };
+    if let Some(name) = label {
+        let target = named(name);
+        return if target.locs.is_empty() { Err(format!("no label `{name}`")) } else { Ok(vec![target]) };
+    }
+    let check =
+        |check: &postbop_ir::Check| Target { name: format!("{:?}", check.kind), locs: vec![check.loc] };
+    let customary = ["ERROR", "SLIC_ERROR"].map(named).into_iter().filter(|target| !target.locs.is_empty());
+    Ok(program.checks.iter().map(check).chain(customary).collect())
+}
+
+fn labelled(program: &Program, name: &str) -> Vec<LocId> {
+    let (proc, name) = match name.split_once(':') {
+        Some((proc, name)) => (Some(proc), name),
+        None => (None, name),
+    };
+    let here = |loc: LocId| proc.is_none_or(|proc| program.procs[program.locs[loc].proc].name == proc);
+    let labels = program.labels.iter().filter(|label| label.name == name && here(label.loc));
+    labels.map(|label| label.loc).collect()
+}
+
+#[test]
+fn headers_say_what_they_say() {
+    let read = |text: &str| header(&format!("{text}\ndecl x;\n"));
+    let one = |label: Option<&str>, violated, steps| {
+        Ok(Header::Verdicts(vec![Expectation { label: label.map(str::to_owned), violated, steps }]))
+    };
+    assert_eq!(read("// expect: holds"), one(None, false, None));
+    assert_eq!(read("// expect: violated in 7"), one(None, true, Some(7)));
+    assert_eq!(read("// expect: f:L violated"), one(Some("f:L"), true, None));
+    assert_eq!(read("// expect: error E001"), Ok(Header::Diagnostics));
+    assert_eq!(read("// nothing"), Ok(Header::Verdicts(Vec::new())));
+    for wrong in ["hold", "L", "a b holds", "holds in 3", "violated in x", ""] {
+        assert!(read(&format!("// expect: {wrong}")).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,137 @@
+//! One question put to the judge and to every engine, for any trace and for a shortest one.
+
+use crate::question::{Expectation, targets};
+use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify};
+use postbop_ir::oracle::judge;
+use postbop_ir::{LocId, Program, Target, Task, replay};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long an engine may take for one question. All take much less; this is for a hang to become a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How many facts the judge may derive.
+const JUDGE_LIMIT: usize = 200_000;
+
+/// What was counted.
+#[derive(Default)]
+pub struct Tally {
+    /// Questions asked.
+    pub questions: usize,
+    /// Questions the judge answered; the others were too large for it.
+    pub judged: usize,
+    /// Answers of engines that were as expected.
+    pub answers: usize,
+    /// Traces replayed.
+    pub traces: usize,
+    /// Refusals, by engine and reason. They are no answers.
+    pub refused: BTreeMap<(&'static str, String), usize>,
+    /// What went wrong.
+    pub failures: Vec<String>,
+}
+
+impl Tally {
+    /// The line that says what was done.
+    pub fn line(&self, part: &str) -> String {
+        let refused: usize = self.refused.values().sum();
+        let mut line = format!(
+            "{part}: {} questions, {} judged, {} answers of {} engines as expected, {} traces replayed, \
+             {refused} refused, {} failures",
+            self.questions,
+            self.judged,
+            self.answers,
+            engines().len(),
+            self.traces,
+            self.failures.len()
+        );
+        for ((engine, why), count) in &self.refused {
+            line.push_str(&format!("\n{part}: {engine} refused {count} questions: {why}"));
+        }
+        line
+    }
+
+    /// Puts a question to everybody. `place` is where it comes from, for failures.
+    pub fn ask(&mut self, place: &str, program: &Program, expected: &Expectation) {
+        self.questions += 1;
+        let asked = expected.label.as_deref().unwrap_or("(default)");
+        let place = format!("{place}: {asked}");
+        let targets = match targets(program, expected.label.as_deref()) {
+            Ok(targets) => targets,
+            Err(problem) => return self.failures.push(format!("{place}: {problem}")),
+        };
+        let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+        let judged = judge(program, &[&all], JUDGE_LIMIT).ok().map(|least| least[0]);
+        if let Some(least) = judged {
+            self.judged += 1;
+            let agrees =
+                least.is_some() == expected.violated && (expected.steps.is_none() || expected.steps == least);
+            if !agrees {
+                self.failures.push(format!("{place}: the judge says {least:?}, expected {expected:?}"));
+            }
+        }
+        let least = expected.steps.or(judged.flatten());
+        for engine in engines() {
+            for shortest in [false, true] {
+                let task = Task { program, targets: &targets, shortest };
+                if let Err(problem) = self.answer(&task, engine.name(), expected, least) {
+                    let mode = if shortest { "shortest" } else { "any" };
+                    self.failures.push(format!("{place}: {} ({mode}): {problem}", engine.name()));
+                }
+            }
+        }
+    }
+
+    /// Asks one engine, and looks at what it says.
+    fn answer(
+        &mut self,
+        task: &Task,
+        engine: &'static str,
+        expected: &Expectation,
+        least: Option<u64>,
+    ) -> Result<(), String> {
+        let report =
+            verify(task, Choice::Named(engine), &Budget::unlimited().with_time(PATIENCE), &mut Silent);
+        let mut lengths = Vec::new();
+        for (target, verdict) in task.targets.iter().zip(&report.verdicts) {
+            match verdict {
+                Verdict::Holds => {}
+                Verdict::Violated(trace) => {
+                    replay(task.program, trace, &target.locs).map_err(|rejected| rejected.to_string())?;
+                    self.traces += 1;
+                    lengths.push(trace.length());
+                }
+                Verdict::Unknown(Why::Unsupported(why)) => {
+                    *self.refused.entry((engine, why.clone())).or_default() += 1;
+                    return Ok(());
+                }
+                Verdict::Unknown(why) => return Err(format!("unknown ({why})")),
+            }
+        }
+        let found = lengths.iter().min();
+        match (found, expected.violated, least) {
+            (None, false, _) | (Some(_), true, None) => {}
+            (Some(&found), true, Some(least)) if found == least as u128 => {}
+            (Some(&found), true, Some(least)) if !task.shortest && found > least as u128 => {}
+            _ => return Err(format!("a trace of {found:?} steps, least {least:?}, expected {expected:?}")),
+        }
+        self.answers += 1;
+        Ok(())
+    }
+}
+
+/// A question about one location with one name, as used where files name their property in a table.
+pub fn about(label: Option<&str>, violated: bool) -> Expectation {
+    Expectation { label: label.map(str::to_owned), violated, steps: None }
+}
+
+/// The targets of a program that can be reached, each with a trace: whatever engine answers first.
+pub fn violations(program: &Program, targets: &[Target]) -> Vec<(Target, postbop_ir::Trace)> {
+    let task = Task { program, targets, shortest: true };
+    let report = verify(&task, Choice::Auto, &Budget::unlimited().with_time(PATIENCE), &mut Silent);
+    let pairs = targets.iter().zip(report.verdicts);
+    pairs
+        .filter_map(|(target, verdict)| match verdict {
+            Verdict::Violated(trace) => Some((target.clone(), trace)),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,160 @@
+//! `postbop replay` must notice every change of a trace file.
+//!
+//! Everything in the file that `check --format json` wrote is changed: each number, text and gap, each element and each
+//! member. Only an entry value, a choice or a segment that no step names may turn out not to matter; then the interpreter
+//! must follow the trace. All mutants of a trace are put into one report, for `replay` takes reports.
+
+use crate::common::{all_good, bytes, postbop, say, scratch};
+use crate::interpreter::follow;
+use crate::question;
+use postbop_front::{Options, read};
+use postbop_ir::Trace;
+use serde_json::{Value, json};
+use std::path::Path;
+use xtask::rng::Rng;
+
+/// Cases with calls that came back, pending calls, choices, integers, several procedures.
+const CASES: [(&str, &str); 12] = [
+    ("basics/bebop_fig1.bp", "R"),
+    ("basics/one_label_two_procedures.bp", "g:L"),
+    ("basics/return_ends_main.bp", "IN"),
+    ("goto/label_before_end.bp", "L"),
+    ("goto/several_targets.bp", "B"),
+    ("goto/out_of_loop.bp", "OUT"),
+    ("traps/dead_integer.bp", "TOP"),
+    ("traps/assert_then_known.bp", "A"),
+    ("goto/labels_are_local.bp", "f:L"),
+    ("goto/into_block.bp", "IN"),
+    ("recursion/reached_at_depth.bp", "DEEP"),
+    ("arrays/initialiser_choice.bp", "DIFFER"),
+];
+
+/// Every value one change away, each with the place of the change.
+fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
+    let mut add = |what: &str, value: Value| all.push((format!("{place} {what}"), value));
+    match value {
+        Value::Null => add("filled", json!(0)),
+        Value::Bool(truth) => add("negated", json!(!truth)),
+        Value::Number(number) => {
+            let number = number.as_i64().expect("whole numbers");
+            [number + 1, number ^ 1, -1].iter().for_each(|other| add("changed", json!(other)));
+            add("opened", Value::Null);
+        }
+        Value::String(text) => add("lengthened", json!(format!("{text}x"))),
+        Value::Array(items) => {
+            for at in 0..items.len() {
+                let without = [&items[..at], &items[at + 1..]].concat();
+                add(&format!("without {at}"), Value::Array(without));
+                let twice = [&items[..=at], &items[at..]].concat();
+                add(&format!("with {at} twice"), Value::Array(twice));
+            }
+        }
+        Value::Object(members) => {
+            for key in members.keys() {
+                let mut without = members.clone();
+                without.remove(key);
+                add(&format!("without {key}"), Value::Object(without));
+            }
+            let mut more = members.clone();
+            more.insert("more".into(), json!(1));
+            add("with more", Value::Object(more));
+        }
+    }
+    inside(value, place, all);
+}
+
+/// The changes of what is inside a value.
+fn inside(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
+    let keys: Vec<String> = match value {
+        Value::Array(items) => (0..items.len()).map(|at| at.to_string()).collect(),
+        Value::Object(members) => members.keys().cloned().collect(),
+        _ => return,
+    };
+    for key in keys {
+        let pointer = format!("/{key}");
+        let mut found = Vec::new();
+        changes(value.pointer(&pointer).expect("it is there"), &format!("{place}/{key}"), &mut found);
+        for (place, changed) in found {
+            let mut whole = value.clone();
+            *whole.pointer_mut(&pointer).expect("it is there") = changed;
+            all.push((place, whole));
+        }
+    }
+}
+
+/// The trace without what is only there to be looked at.
+fn bare(value: &Value) -> Option<Trace> {
+    let list = |value: &Value| value.as_array().cloned();
+    let known =
+        |value: &Value| Some(list(value)?.iter().map(|item| json!([item["var"], item["value"]])).collect());
+    let step = |step: &Value| {
+        let mut bare = json!({ "edge": step["edge"] });
+        for key in ["choices", "call"] {
+            step.get(key).into_iter().for_each(|found| bare[key] = found.clone());
+        }
+        bare
+    };
+    let frame = |frame: &Value| -> Option<Value> {
+        let entry: Value = known(&frame["entry"])?;
+        let steps: Value = list(&frame["steps"])?.iter().map(step).collect();
+        Some(json!({ "proc": frame["proc"], "entry": entry, "steps": steps }))
+    };
+    let segment = |segment: &Value| -> Option<Value> {
+        let exit: Value = known(&segment["exit"])?;
+        Some(json!({ "frame": frame(segment)?, "exit": exit, "results": segment["results"] }))
+    };
+    let segments: Option<Vec<Value>> = list(&value["segments"])?.iter().map(segment).collect();
+    let frames: Option<Vec<Value>> = list(&value["frames"])?.iter().map(frame).collect();
+    serde_json::from_value(json!({ "segments": segments?, "frames": frames? })).ok()
+}
+
+/// What is wrong with how the mutants of one trace were taken; how many were rejected and accepted.
+fn examine(case: &str, label: &str, failures: &mut Vec<String>) -> (usize, usize) {
+    let path = format!("tests/cases/{case}");
+    let report = postbop(&["check", &path, "--target", label, "--format", "json", "--shortest"]).with(1);
+    let report: Value = serde_json::from_str(&report.out).expect("JSON");
+    let trace = &report["properties"][0]["trace"];
+    let mut mutants = vec![("nothing".to_owned(), trace.clone())];
+    changes(trace, "", &mut mutants);
+    mutants.retain(|(place, mutant)| mutant != trace || place == "nothing");
+    let properties: Vec<Value> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
+    let file = scratch(
+        &format!("mutants_of_{}.json", case.replace('/', "_")),
+        json!({ "properties": properties }).to_string(),
+    );
+    let ran = postbop(&["replay", &path, file.to_str().expect("plain names")]).with(1);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert_eq!(lines.len(), mutants.len(), "one line a trace");
+    assert!(lines[0].contains("  accepted: "), "{case}: the trace itself: {}", lines[0]);
+    let program = read(&bytes(Path::new(&path)), Options::default()).program.expect("a program");
+    let targets = question::targets(&program, Some(label)).expect("a label");
+    let mut accepted = 0;
+    for (line, (place, mutant)) in lines.iter().zip(&mutants).skip(1) {
+        if line.contains("  rejected: ") {
+            continue;
+        }
+        accepted += 1;
+        let run = |trace: Trace| {
+            (0..12).try_for_each(|seed| follow(&program, &trace, &targets[0].locs, &mut Rng::new(seed)))
+        };
+        let may_not_matter =
+            ["/choices", "/entry", "/segments with "].iter().any(|part| place.contains(part));
+        if !may_not_matter || bare(mutant).is_none_or(|trace| run(trace).is_err()) {
+            failures.push(format!("{case}: {place}: {line}"));
+        }
+    }
+    (mutants.len() - 1 - accepted, accepted)
+}
+
+#[test]
+fn every_change_of_a_trace_file_is_noticed() {
+    let (mut rejected, mut accepted, mut failures) = (0, 0, Vec::new());
+    for (case, label) in CASES {
+        let (no, yes) = examine(case, label, &mut failures);
+        (rejected, accepted) = (rejected + no, accepted + yes);
+    }
+    let files = CASES.len();
+    say(&format!("trace files: {files}; mutants: {rejected} rejected, {accepted} accepted and followed"));
+    all_good(&failures);
+    assert!(rejected > 1000 && accepted * 20 < rejected, "the mutants hardly matter");
+}

@@ -1,0 +1,255 @@
+//! Room `xtask`: benchmark families measured, and kept.
+//!
+//! Each instance is given to the binary in a process of its own, once per engine, so that peak memory is that of the
+//! run and a run that dies takes nothing with it. Each run is a JSON line in `bench/results/DATE.jsonl`, with the
+//! commit it measured: the file only grows, and two dates can be compared. A verdict other than the one the family's
+//! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
+
+use crate::family::{self, Instance};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// What is measured: families and parameters, easy ones first.
+const INSTANCES: &[(&str, &[u64])] = &[
+    ("T", &[800]),
+    ("T", &[5_000]),
+    ("T", &[20_000]),
+    ("Tsafe", &[800]),
+    ("Tsafe", &[5_000]),
+    ("Tsafe", &[20_000]),
+    ("locks", &[100]),
+    ("locks-bug", &[100]),
+    ("open", &[60, 3]),
+    ("deep", &[1_000]),
+    ("deep", &[100_000]),
+    ("deep-safe", &[1_000]),
+    ("deep-safe", &[100_000]),
+    ("quicksort", &[4]),
+    ("quicksort", &[8]),
+    ("quicksort", &[16]),
+    ("quicksort", &[32]),
+    ("driver", &[2, 100, 10, 12]),
+    ("driver", &[5, 600, 10, 12]),
+    ("driver", &[4, 300, 16, 16]),
+    ("wide", &[1, 8, 3]),
+    ("wide", &[1, 16, 3]),
+    ("term", &[4, 20]),
+    ("term", &[4, 40]),
+];
+
+/// What to measure, and how.
+#[derive(Debug)]
+pub struct Plan {
+    /// Only instances whose name contains this.
+    pub filter: Option<String>,
+    /// Only this engine.
+    pub engine: Option<String>,
+    /// Seconds for each run.
+    pub timeout: u64,
+    /// Where the lines go, instead of the dated file.
+    pub out: Option<PathBuf>,
+}
+
+/// One measured run.
+struct Run {
+    instance: String,
+    engine: &'static str,
+    verdict: String,
+    expected: Option<&'static str>,
+    milliseconds: f64,
+    peak_bytes: u64,
+    counters: Value,
+}
+
+/// Measures what the plan says and appends it to the results; what came out wrong.
+pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, String> {
+    let date = date(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs()));
+    let out = match &plan.out {
+        Some(path) => path.clone(),
+        None => root.join(format!("bench/results/{date}.jsonl")),
+    };
+    let folder = out.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|problem| format!("{}: {problem}", folder.display()))?;
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&out);
+    let mut file = file.map_err(|problem| format!("{}: {problem}", out.display()))?;
+    let commit = commit(root);
+    let mut wrong = Vec::new();
+    println!("{:<22} {:<10} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
+    for instance in instances(plan)? {
+        let mut verdicts: Vec<String> = Vec::new();
+        for engine in engines(plan)? {
+            let run = measure(&instance, engine, binary, plan.timeout)?;
+            println!("{}", run.row());
+            let line = run.line(&date, commit.as_deref());
+            writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
+            wrong.extend(run.complaint());
+            verdicts.extend((run.verdict != "unknown").then_some(run.verdict));
+        }
+        if verdicts.windows(2).any(|pair| pair[0] != pair[1]) {
+            wrong.push(format!("{}: engines differ: {}", instance.name, verdicts.join(", ")));
+        }
+    }
+    println!("kept in {}", out.display());
+    Ok(wrong)
+}
+
+fn instances(plan: &Plan) -> Result<Vec<Instance>, String> {
+    let all: Result<Vec<Instance>, String> =
+        INSTANCES.iter().map(|(name, parameters)| family::instance(name, parameters)).collect();
+    let wanted = |instance: &Instance| plan.filter.as_ref().is_none_or(|part| instance.name.contains(part));
+    let chosen: Vec<Instance> = all?.into_iter().filter(wanted).collect();
+    if chosen.is_empty() { Err("no instance has such a name".into()) } else { Ok(chosen) }
+}
+
+fn engines(plan: &Plan) -> Result<Vec<&'static str>, String> {
+    let names = postbop_engine::engines().iter().map(|engine| engine.name());
+    let chosen: Vec<_> =
+        names.filter(|name| plan.engine.as_ref().is_none_or(|wanted| wanted == name)).collect();
+    if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
+}
+
+/// Runs the binary on an instance.
+fn measure(instance: &Instance, engine: &'static str, binary: &Path, timeout: u64) -> Result<Run, String> {
+    let path =
+        std::env::temp_dir().join(format!("postbop-bench-{}-{}.bp", std::process::id(), instance.name));
+    std::fs::write(&path, &instance.source).map_err(|problem| format!("{}: {problem}", path.display()))?;
+    let start = Instant::now();
+    let output = Command::new(binary)
+        .arg("check")
+        .arg(&path)
+        .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
+        .args(["--format", "json", "--stats"])
+        .output();
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let _ = std::fs::remove_file(&path);
+    let output = output.map_err(|problem| format!("{}: {problem}", binary.display()))?;
+    // A run that died said nothing: that is its verdict.
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let mut counters = report["stats"].clone();
+    let peak_bytes = counters["peak_bytes"].as_u64().unwrap_or(0);
+    if let Some(counters) = counters.as_object_mut() {
+        counters.remove("peak_bytes");
+    }
+    let expected = instance.expected.map(|reached| if reached { "violated" } else { "holds" });
+    let verdict = report["verdict"].as_str().unwrap_or("died").to_owned();
+    Ok(Run { instance: instance.name.clone(), engine, verdict, expected, milliseconds, peak_bytes, counters })
+}
+
+impl Run {
+    fn line(&self, date: &str, commit: Option<&str>) -> Value {
+        json!({
+            "date": date,
+            "commit": commit,
+            "instance": self.instance,
+            "engine": self.engine,
+            "verdict": self.verdict,
+            "expected": self.expected,
+            "milliseconds": (self.milliseconds * 10.0).round() / 10.0,
+            "peak_bytes": self.peak_bytes,
+            "counters": self.counters,
+        })
+    }
+
+    fn row(&self) -> String {
+        let counter =
+            |(name, value): (&String, &Value)| (!name.ends_with("_us")).then(|| format!("{name} {value}"));
+        let counters: Vec<String> =
+            self.counters.as_object().into_iter().flatten().filter_map(counter).collect();
+        format!(
+            "{:<22} {:<10} {:<9} {:>10.1} {:>10.1} {}",
+            self.instance,
+            self.engine,
+            self.verdict,
+            self.milliseconds,
+            self.peak_bytes as f64 / 1e6,
+            counters.join(", ")
+        )
+    }
+
+    /// What is wrong with the verdict. Not to know in time is no error.
+    fn complaint(&self) -> Option<String> {
+        let wrong = match (self.verdict.as_str(), self.expected) {
+            ("unknown", _) => false,
+            ("died", _) => true,
+            (verdict, Some(expected)) => verdict != expected,
+            (_, None) => false,
+        };
+        let expected = self.expected.unwrap_or("anything but that");
+        wrong
+            .then(|| format!("{}: {} says {}, expected {expected}", self.instance, self.engine, self.verdict))
+    }
+}
+
+/// The commit that is measured, if this is a clone.
+fn commit(root: &Path) -> Option<String> {
+    let output =
+        Command::new("git").args(["rev-parse", "--short", "HEAD"]).current_dir(root).output().ok()?;
+    let name = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !name.is_empty()).then_some(name)
+}
+
+/// The day of a time in seconds since 1970, as YYYY-MM-DD.
+///
+/// # Paper
+/// Richards, Mapping Time, Algorithm F, with eras of 400 years that begin in March: a leap day is the last of its year.
+fn date(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = 400 * era + year_of_era + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_their_names() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_400), "2000-02-29");
+        assert_eq!(date(951_868_800), "2000-03-01");
+        assert_eq!(date(4_107_542_399), "2100-02-28");
+        assert_eq!(date(4_107_542_400), "2100-03-01");
+        assert_eq!(date(1_767_225_599), "2025-12-31");
+    }
+
+    #[test]
+    fn every_instance_exists() {
+        let plan = |filter: Option<&str>| Plan {
+            filter: filter.map(str::to_owned),
+            engine: None,
+            timeout: 1,
+            out: None,
+        };
+        assert_eq!(instances(&plan(None)).unwrap().len(), INSTANCES.len());
+        assert!(instances(&plan(Some("nosuch"))).is_err());
+        assert!(instances(&plan(Some("quicksort"))).unwrap().len() >= 4);
+    }
+
+    #[test]
+    fn only_wrong_verdicts_are_complained_of() {
+        let run = |verdict: &str, expected| Run {
+            instance: "T-1".into(),
+            engine: "explicit",
+            verdict: verdict.into(),
+            expected,
+            milliseconds: 0.0,
+            peak_bytes: 0,
+            counters: Value::Null,
+        };
+        for (verdict, expected) in [("holds", Some("holds")), ("unknown", Some("holds")), ("holds", None)] {
+            assert_eq!(run(verdict, expected).complaint(), None);
+        }
+        for (verdict, expected) in [("holds", Some("violated")), ("died", None)] {
+            assert!(run(verdict, expected).complaint().is_some());
+        }
+    }
+}

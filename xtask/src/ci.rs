@@ -1,0 +1,97 @@
+//! Room `xtask`: everything that must be well before a change is shared.
+//!
+//! One step after the other, cheapest first, each with its name and its time; the first that fails ends the run. This
+//! is what `.ci/run` calls, and what people call before they commit: there is no other list of checks.
+
+use crate::fuzz;
+use crate::generate::Features;
+use crate::tidy;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// How many random programs to try, and for how long at most.
+const PROGRAMS: usize = 400;
+const FUZZ_TIME: Duration = Duration::from_secs(20);
+
+/// A step: its name, and what it does.
+type Step<'a> = (&'a str, Box<dyn Fn() -> Result<(), String> + 'a>);
+
+/// Runs all steps in the repository at `root`; the name of the step that failed, and why.
+pub fn run(root: &Path, seed: u64) -> Result<(), String> {
+    const CLIPPY: &[&str] =
+        &["clippy", "--workspace", "--all-targets", "--release", "--", "--deny", "warnings"];
+    steps(&[
+        ("format", Box::new(|| cargo(root, &["fmt", "--all", "--check"]))),
+        ("clippy", Box::new(|| cargo(root, CLIPPY))),
+        ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--release"]))),
+        ("tidy", Box::new(|| check_tidy(root))),
+        ("fuzz", Box::new(|| try_programs(seed))),
+    ])
+}
+
+fn steps(all: &[Step]) -> Result<(), String> {
+    let start = Instant::now();
+    for (number, (name, step)) in all.iter().enumerate() {
+        println!("ci: {}/{} {name}", number + 1, all.len());
+        let begin = Instant::now();
+        let outcome = step();
+        println!("ci: {name} took {:.1} s", begin.elapsed().as_secs_f64());
+        outcome.map_err(|problem| format!("{name}: {problem}"))?;
+    }
+    println!("ci: all is well after {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Runs cargo, its output going where ours goes.
+pub fn cargo(root: &Path, args: &[&str]) -> Result<(), String> {
+    // Set by the cargo that runs us, so that the same toolchain is used.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo).args(args).current_dir(root).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("cargo {} ended with {status}", args.join(" "))),
+        Err(problem) => Err(format!("cannot run cargo: {problem}")),
+    }
+}
+
+fn check_tidy(root: &Path) -> Result<(), String> {
+    let breaches = tidy::check_repository(root)?;
+    for breach in &breaches {
+        println!("{breach}");
+    }
+    if breaches.is_empty() { Ok(()) } else { Err(format!("{} breaches", breaches.len())) }
+}
+
+fn try_programs(seed: u64) -> Result<(), String> {
+    println!("fuzz: seed {seed}");
+    let tally = fuzz::fuzz(seed, PROGRAMS, Features::parse("all")?, Some(FUZZ_TIME));
+    println!("fuzz: {}", tally.line());
+    match tally.wrong {
+        Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),
+        None if tally.agreed == 0 => Err("no program was judged".into()),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn the_first_failure_ends_the_run() {
+        let ran = Cell::new(0);
+        let count = |outcome: Result<(), String>| {
+            let ran = &ran;
+            move || {
+                ran.set(ran.get() + 1);
+                outcome.clone()
+            }
+        };
+        let (good, bad) = (|| Box::new(count(Ok(()))), || Box::new(count(Err("no".into()))));
+        assert_eq!(steps(&[("a", good()), ("b", good())]), Ok(()));
+        assert_eq!(steps(&[("a", good()), ("b", bad()), ("c", good())]), Err("b: no".into()));
+        assert_eq!(ran.get(), 4);
+    }
+}
