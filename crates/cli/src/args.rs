@@ -62,7 +62,7 @@ pub struct Check {
     /// array access, and the labels ERROR and SLIC_ERROR
     #[arg(long, value_name = "LABEL")]
     pub target: Vec<String>,
-    /// The engine
+    /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
     pub engine: String,
     /// Give up after this time, as in 500ms, 60s or 5m

@@ -3,7 +3,7 @@
 use crate::args::{Dialect, Source};
 use crate::{Said, Status, report};
 use postbop_front::{LineIndex, Options, Reading, Severity};
-use postbop_ir::{Program, Span, text, validate};
+use postbop_ir::{EdgeId, Program, Span, text, validate};
 use std::io::Read;
 use std::path::Path;
 
@@ -25,8 +25,16 @@ impl Input {
         self.lines.line_column(&self.text, span.start)
     }
 
+    /// The statement of an edge on one line; for a program that was read as a graph, its action.
+    pub fn statement(&self, program: &Program, edge: EdgeId) -> String {
+        match self.text.is_empty() {
+            true => text::print_action(&program.edges[edge].action),
+            false => self.excerpt(program.edges[edge].span),
+        }
+    }
+
     /// The text of a span on one line.
-    pub fn excerpt(&self, span: Span) -> String {
+    fn excerpt(&self, span: Span) -> String {
         const MOST: usize = 60;
         let text = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
         let words = text.split_whitespace().take(MOST).collect::<Vec<_>>().join(" ");

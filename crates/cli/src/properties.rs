@@ -1,7 +1,7 @@
 //! Room `cli`: which locations must not be reached.
 
 use crate::input::Input;
-use postbop_ir::{CheckKind, LocId, Program, Span, Target};
+use postbop_ir::{Check, CheckKind, LocId, Program, Target};
 use std::collections::HashMap;
 
 /// The labels that are errors by custom.
@@ -17,21 +17,28 @@ pub fn targets(input: &Input, program: &Program, named: &[String]) -> Result<Vec
 
 /// Every check, and the labels that are errors by custom.
 fn customary(input: &Input, program: &Program) -> Vec<Target> {
-    let name = |kind, span: Span, full: bool| {
-        let (line, column) = input.position(span);
-        let kind = match kind {
+    let name = |check: &Check, full: bool| {
+        let (line, column) = input.position(check.span);
+        let kind = match check.kind {
             CheckKind::Assert => "assert",
             CheckKind::Bounds => "bounds",
         };
-        if full { format!("{kind}:{line}:{column}") } else { format!("{kind}:{line}") }
+        if input.text.is_empty() {
+            // A graph has no lines.
+            format!("{kind}:{}", check.loc)
+        } else if full {
+            format!("{kind}:{line}:{column}")
+        } else {
+            format!("{kind}:{line}")
+        }
     };
     let mut count: HashMap<String, usize> = HashMap::new();
     for check in &program.checks {
-        *count.entry(name(check.kind, check.span, false)).or_default() += 1;
+        *count.entry(name(check, false)).or_default() += 1;
     }
-    let of_check = |check: &postbop_ir::Check| {
-        let short = name(check.kind, check.span, false);
-        let name = if count[&short] > 1 { name(check.kind, check.span, true) } else { short };
+    let of_check = |check: &Check| {
+        let short = name(check, false);
+        let name = if count[&short] > 1 { name(check, true) } else { short };
         Target { name, locs: vec![check.loc] }
     };
     let mut targets: Vec<Target> = program.checks.iter().map(of_check).collect();

@@ -7,7 +7,7 @@
 //!
 //! # Paper
 //!
-//! [gabow-scc]. # Cost: linear.
+//! \[gabow-scc\]. # Cost: linear.
 
 /// The components of a graph with vertices `0..len`, each after all components it leads to.
 pub fn components<'a>(len: usize, successors: impl Fn(usize) -> &'a [u32]) -> Vec<Vec<u32>> {

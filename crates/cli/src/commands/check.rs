@@ -29,12 +29,6 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
             return Status::BadInput;
         }
     };
-    if targets.is_empty() {
-        said.err
-            .push_str("note: there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR\n");
-        said.err
-            .push_str("      `--target LABEL` asks whether a label is reached; `postbop list` shows them\n");
-    }
     let task = Task { program, targets: &targets, shortest: args.shortest };
     let choice = match args.engine.as_str() {
         "auto" => Choice::Auto,
@@ -66,7 +60,7 @@ fn tell(
                 said.out.push_str(&text::stats(report.engine, &report.stats));
                 said.out.push('\n');
             }
-            said.out.push_str(&text::report(input, program, targets, report, args.trace));
+            said.out.push_str(&text::report(input, program, targets, report, args.trace, args.shortest));
         }
     }
 }

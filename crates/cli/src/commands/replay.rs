@@ -61,6 +61,9 @@ fn one(input: &Input, program: &Program, value: &Value) -> Result<u128, String> 
         None => properties::targets(input, program, &[name.to_owned()])?.remove(0),
     };
     let trace = json::parse(value).ok_or("it has not the form of a trace")?;
+    if value.get("program").and_then(Value::as_str) != Some(&json::fingerprint(program)) {
+        return Err("it was made from another program, or from this one before it was changed".into());
+    }
     replay(program, &trace, &target.locs).map_err(|rejected| rejected.to_string())?;
     let told = json::trace(input, program, name, &trace).map_err(|rejected| rejected.to_string())?;
     match difference(&told, value) {

@@ -13,12 +13,12 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
         for (id, proc) in program.procs.pairs() {
             let (line, _) = input.position(proc.span);
             let locs = program.locs.iter().filter(|loc| loc.proc == id).count();
-            let (params, locals) = (proc.params, proc.locals.len() - proc.params);
+            let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            let params = count(proc.params, "parameter");
+            let locals = count(proc.locals.len() - proc.params, "other local");
+            let locs = count(locs, "location");
             let name = &proc.name;
-            let _ = writeln!(
-                out,
-                "  {line:>6}  {name}: {params} parameters, {locals} other locals, {locs} locations"
-            );
+            let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
         for label in &program.labels {

@@ -15,7 +15,7 @@ const MARGIN: usize = 60;
 const WIDEST: usize = 100;
 
 /// How many diagnostics to show.
-const MOST: usize = 40;
+const MOST: usize = 110;
 
 /// Draws the diagnostics.
 pub fn render(name: &str, text: &str, lines: &LineIndex, diagnostics: &[Diagnostic], out: &mut String) {

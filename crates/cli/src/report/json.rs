@@ -82,7 +82,7 @@ pub fn trace(input: &Input, program: &Program, target: &str, trace: &Trace) -> R
 }
 
 /// A number that tells programs apart.
-fn fingerprint(program: &Program) -> String {
+pub fn fingerprint(program: &Program) -> String {
     // FNV-1a: no protection against malice, only against the wrong file.
     let hash = text::print(program)
         .bytes()
@@ -114,7 +114,7 @@ impl Writer<'_> {
             "edge": step.edge.index(),
             "line": line,
             "column": column,
-            "source": self.input.excerpt(span),
+            "source": self.input.statement(self.program, step.edge),
         });
         if !step.choices.is_empty() {
             object["choices"] = json!(step.choices);

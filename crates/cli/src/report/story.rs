@@ -8,7 +8,7 @@
 use crate::args::Detail;
 use crate::input::Input;
 use postbop_ir::replay::{Change, Changes, changes};
-use postbop_ir::{Action, EdgeId, Frame, Program, SegmentId, Step, Trace, VarId};
+use postbop_ir::{Action, EdgeId, Frame, ProcId, Program, SegmentId, Step, Trace, VarId};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -22,6 +22,7 @@ type Values = BTreeMap<VarId, i64>;
 
 /// A stretch of steps being told: of a pending frame, or of a segment.
 struct Stretch<'t> {
+    proc: ProcId,
     steps: &'t [Step],
     changes: &'t [Change],
     next: usize,
@@ -53,8 +54,14 @@ pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> 
             break;
         }
         let values = teller.enter(frame, depth, globals);
-        let stretch =
-            Stretch { steps: &frame.steps, changes: &changes.frames[depth], next: 0, depth, values };
+        let stretch = Stretch {
+            proc: frame.proc,
+            steps: &frame.steps,
+            changes: &changes.frames[depth],
+            next: 0,
+            depth,
+            values,
+        };
         let values = teller.steps(stretch);
         globals = values.into_iter().filter(|(var, _)| program.is_global(*var)).collect();
     }
@@ -121,7 +128,14 @@ impl<'a> Teller<'a> {
         let frame = &self.trace.segments[segment].frame;
         let globals = values.into_iter().filter(|(var, _)| self.program.is_global(*var)).collect();
         let values = self.enter(frame, depth, globals);
-        Stretch { steps: &frame.steps, changes: &self.changes.segments[segment], next: 0, depth, values }
+        Stretch {
+            proc: frame.proc,
+            steps: &frame.steps,
+            changes: &self.changes.segments[segment],
+            next: 0,
+            depth,
+            values,
+        }
     }
 
     /// The caller goes on after a call that was unfolded.
@@ -130,7 +144,8 @@ impl<'a> Teller<'a> {
         update(&mut caller.values, change);
         caller.next += 1;
         let shown = self.shown(change, &caller.values);
-        self.line(caller.depth, None, "…", &shown);
+        let back = format!("back in {}", self.program.procs[caller.proc].name);
+        self.line(caller.depth, None, &back, &shown);
     }
 
     /// The values to show after a step.
@@ -151,8 +166,9 @@ impl<'a> Teller<'a> {
     fn step(&mut self, depth: usize, edge: EdgeId, values: &str) {
         let data = &self.program.edges[edge];
         let (line, _) = self.input.position(data.span);
-        let text = format!("{}{}", self.input.excerpt(data.span), self.branch(edge));
-        self.line(depth + 1, Some(line), &text, values);
+        let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
+        let number = (!self.input.text.is_empty()).then_some(line);
+        self.line(depth + 1, number, &text, values);
     }
 
     /// Which way a condition went: of two assumptions for one piece of text, the first is where it is true.

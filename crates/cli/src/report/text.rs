@@ -8,6 +8,9 @@ use postbop_engine::{Report, Stats, Verdict, Why};
 use postbop_ir::{Program, Target};
 use std::fmt::Write;
 
+/// Runs longer than this come with a hint.
+const LONG: u128 = 60;
+
 /// The report of a check. Its last line is the verdict.
 pub fn report(
     input: &Input,
@@ -15,6 +18,7 @@ pub fn report(
     targets: &[Target],
     report: &Report,
     detail: Detail,
+    shortest: bool,
 ) -> String {
     let mut out = String::new();
     let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
@@ -33,7 +37,18 @@ pub fn report(
             out.push('\n');
             out.push_str(&story::tell(input, program, trace, detail));
             let _ = writeln!(out, "        {name} is reached\n");
+            if !shortest && trace.length() > LONG {
+                out.push_str(
+                    "        There may be a shorter run: `--shortest` finds one of the least length.\n\n",
+                );
+            }
         }
+    }
+    if targets.is_empty() {
+        out.push_str("There is nothing to check: no assertion, and no label ERROR or SLIC_ERROR.\n");
+        out.push_str(
+            "`--target LABEL` asks whether a label can be reached; `postbop list` shows the labels.\n\n",
+        );
     }
     let _ = match reason(&report.verdicts) {
         Some(why) => writeln!(out, "VERDICT: unknown ({why})"),

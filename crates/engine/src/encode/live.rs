@@ -10,7 +10,7 @@
 //!
 //! # Paper
 //!
-//! [bebop] section 3.3, live ranges. # Departures: strong, and across calls.
+//! \[bebop\] section 3.3, live ranges. # Departures: strong, and across calls.
 //!
 //! # Cost
 //!

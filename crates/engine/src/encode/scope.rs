@@ -8,7 +8,7 @@
 //!
 //! # Paper
 //!
-//! [bebop] section 3.3, MOD/REF sets. # Cost: the call graph's components once, callees first; each procedure costs
+//! \[bebop\] section 3.3, MOD/REF sets. # Cost: the call graph's components once, callees first; each procedure costs
 //! the size of its body and of its callees' sets.
 
 use postbop_ir::{Action, Id, ProcId, Program, Scope, Table, Type, VarId};

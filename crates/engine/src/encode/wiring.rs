@@ -13,7 +13,7 @@
 //!
 //! # Paper
 //!
-//! [bebop] section 4 names the cost of having all variables; sharing levels between procedures is ours.
+//! \[bebop\] section 4 names the cost of having all variables; sharing levels between procedures is ours.
 
 use super::scope::Scopes;
 use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Table, Type, VarId};

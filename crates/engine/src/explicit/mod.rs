@@ -13,13 +13,13 @@
 //!
 //! # Paper
 //!
-//! [vera] Fig. 2. # Departures: the recursion is a stack of our own; open values, live ranges and touched globals
+//! \[vera\] Fig. 2. # Departures: the recursion is a stack of our own; open values, live ranges and touched globals
 //! keep apart only what can make a difference, where VERA enumerates all initial valuations; with `shortest` the
 //! contexts are taken in the order of their distance from the start (see [`search`]), which the paper does not do.
 //!
 //! # Cost
 //!
-//! [vera] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them are
+//! \[vera\] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them are
 //! enumerated: arithmetic over wide integers is for other engines.
 
 mod past;

@@ -8,7 +8,7 @@
 //! With `shortest`, contexts are taken from a heap instead, by the number of steps from the start of the run to them.
 //! That number is the distance of their entry plus the steps inside the procedure, where a completed call counts
 //! all its steps; no derivation leads to a smaller number than those it starts from, so the first time a context is
-//! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations [knuth-dijkstra].
+//! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
 //!
 //! Once a target is reached the others get a fair share of further work, then the search stops.
 
@@ -16,7 +16,7 @@ use super::past::Memory;
 use super::store::{NOBODY, Origin, Store};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::machine::code::{Code, Machine};
-use crate::encode::machine::expand::{Expander, Site};
+use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
 use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
 use postbop_ir::{EdgeId, LocId, Task};
@@ -46,6 +46,7 @@ enum Found {
     Context(EdgeId),
     Call(EdgeId),
     Nothing,
+    Paused,
 }
 
 struct Search<'m, 'a, 't> {
@@ -59,6 +60,8 @@ struct Search<'m, 'a, 't> {
     heap: BinaryHeap<Reverse<(u64, u32)>>,
     steps: Vec<u64>,
     taken: Vec<bool>,
+    /// By shortest search: the context whose edges are followed, and how far.
+    current: Option<(u32, usize, bool)>,
     /// The targets at a location, for the few locations that have any; and who reached them.
     targets: Vec<(LocId, usize)>,
     reached: Vec<Option<u32>>,
@@ -96,6 +99,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             heap: BinaryHeap::new(),
             steps: Vec::new(),
             taken: Vec::new(),
+            current: None,
             targets,
             reached: vec![None; task.targets.len()],
             missing: task.targets.len(),
@@ -108,14 +112,14 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         budget.check()?;
         let full = |_| Why::Memory(u32::MAX as u64 * 8);
         self.start().map_err(full)?;
-        let mut look = PATIENCE;
+        self.expander.pause_at = PATIENCE;
         while self.missing > 0 {
             let more = if self.task.shortest { self.take() } else { self.work() };
             if !more.map_err(full)? {
                 return Ok(());
             }
-            if self.expander.evaluations >= look {
-                look = self.expander.evaluations + PATIENCE;
+            if self.expander.evaluations >= self.expander.pause_at {
+                self.expander.pause_at = self.expander.evaluations + PATIENCE;
                 budget.check()?;
                 observer.progress(Progress { unit: "contexts", done: self.store.contexts });
                 if self.expander.evaluations > self.stop_at {
@@ -225,6 +229,9 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
 
     /// One context of the shortest search; false if none is left.
     fn take(&mut self) -> Result<bool, Full> {
+        if let Some((context, at, first)) = self.current.take() {
+            return self.drain(context, at, first).map(|()| true);
+        }
         let Some(Reverse((_, context))) = self.heap.pop() else { return Ok(false) };
         if std::mem::replace(&mut self.taken[context as usize], true) {
             return Ok(true);
@@ -238,12 +245,20 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             }
             return Ok(true);
         }
-        let (mut at, mut first) = (0, true);
-        let mark = self.expander.mark();
+        self.current = Some((context, 0, true));
+        Ok(true)
+    }
+
+    /// Follows the edges of the context at hand, until there are none or it takes long.
+    fn drain(&mut self, context: u32, mut at: usize, mut first: bool) -> Result<(), Full> {
         loop {
-            let found = self.expand(context, &mut at, mark, &mut first);
+            let found = self.expand(context, &mut at, 0, &mut first);
+            if let Found::Paused = found {
+                self.current = Some((context, at, first));
+                return Ok(());
+            }
             if !self.follow(context, found)? {
-                return Ok(true);
+                return Ok(());
             }
         }
     }
@@ -257,13 +272,19 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             let edge = self.machine.edge(id);
             let to = program.edges[id].to;
             let site = Site { edge, to, fields, row: self.store.valuation(context) };
-            if self.expander.next(site, mark, std::mem::take(first)) {
-                return match edge.code {
-                    Code::Update { .. } => Found::Context(id),
-                    Code::Call(_) => Found::Call(id),
-                };
+            match self.expander.next(site, mark, std::mem::take(first)) {
+                Next::Found => {
+                    return match edge.code {
+                        Code::Update { .. } => Found::Context(id),
+                        Code::Call(_) => Found::Call(id),
+                    };
+                }
+                Next::Nothing => *at += 1,
+                Next::Paused => {
+                    *first = true;
+                    return Found::Paused;
+                }
             }
-            *at += 1;
             *first = true;
         }
         Found::Nothing
@@ -274,7 +295,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         let row = std::mem::take(&mut self.expander.out);
         let steps = self.steps.get(context as usize).map_or(0, |steps| steps.saturating_add(1));
         match found {
-            Found::Nothing => {}
+            Found::Nothing | Found::Paused => {}
             Found::Context(edge) => {
                 let entry = self.store.entry_of(context);
                 let to = self.machine.program.edges[edge].to;

@@ -9,7 +9,7 @@
 //!
 //! # Paper
 //!
-//! [bebop] Fig. 3. # Departures:
+//! \[bebop\] Fig. 3. # Departures:
 //!
 //! * Procedures share levels ([`crate::encode::wiring`]); a variable that a procedure never writes has one copy, not
 //!   two; a global that it does not touch has none; a value that no longer matters is quantified away by the very edge
@@ -21,7 +21,7 @@
 //!
 //! # Cost
 //!
-//! [bebop]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
+//! \[bebop\]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
 
 mod order;
 mod past;
@@ -31,7 +31,10 @@ mod solve;
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported, bounded};
 use crate::verdict::Outcome;
-use postbop_ir::Task;
+use postbop_ir::{Proc, Task, VarId};
+
+/// Diagrams are walked as deep as they have levels, four for each bit.
+const MOST_BITS: usize = 10_000;
 
 /// The engine.
 pub struct Summary;
@@ -42,7 +45,17 @@ impl Engine for Summary {
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        bounded(task)
+        bounded(task)?;
+        let width = |&var: &VarId| task.program.vars[var].ty.bits().map_or(0, usize::from);
+        let locals = |proc: &Proc| proc.locals.iter().map(width).sum::<usize>();
+        let globals: usize = task.program.globals().map(|var| width(&var)).sum();
+        let bits = globals + task.program.procs.iter().map(locals).max().unwrap_or(0);
+        if bits > MOST_BITS {
+            return Err(Unsupported(format!(
+                "{bits} bits in scope at once; `summary` takes up to {MOST_BITS}"
+            )));
+        }
+        Ok(())
     }
 
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {

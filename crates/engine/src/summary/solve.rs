@@ -10,7 +10,7 @@
 //! With `shortest`, the one with the least number of steps from the start of the run: a set that arrives knows its
 //! distance, one step more than where it came from, and a completed call counts the steps inside, which are the
 //! distance of the exit less the distance at which the procedure was first entered with these values. No arrival is
-//! nearer than what it is derived from, so the sets are the rings of [bebop] section 3.2, except that calls count all
+//! nearer than what it is derived from, so the sets are the rings of \[bebop\] section 3.2, except that calls count all
 //! their steps.
 
 use super::order::Order;

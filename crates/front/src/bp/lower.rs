@@ -203,7 +203,10 @@ impl Lowering<'_> {
         for (at, opening) in openings.iter().enumerate() {
             self.used = 0;
             self.span = match opening {
-                Opening::Initial(var) => self.tree.vars[*var as usize].name.span,
+                Opening::Initial(var) => {
+                    let var = &self.tree.vars[*var as usize];
+                    var.init.map_or(var.name.span, |init| var.name.span.to(self.tree.span_of(init)))
+                }
                 Opening::Enforce => self.definition().enforce.map_or(Span::default(), |(_, span)| span),
             };
             let is_last = at + 1 == openings.len();

@@ -23,7 +23,7 @@ mod parse;
 mod print;
 
 pub use parse::{ParseError, parse};
-pub use print::print;
+pub use print::{print, print_action};
 
 #[cfg(test)]
 mod tests {

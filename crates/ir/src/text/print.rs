@@ -13,6 +13,13 @@ pub fn print(program: &Program) -> String {
     out
 }
 
+/// The textual form of an action.
+pub fn print_action(of: &Action) -> String {
+    let mut out = String::new();
+    let _ = action(of, &mut out);
+    out
+}
+
 fn items(program: &Program, out: &mut String) -> std::fmt::Result {
     for (id, proc) in program.procs.pairs() {
         write!(out, "proc {id} {} params {} results (", quoted(&proc.name), proc.params)?;

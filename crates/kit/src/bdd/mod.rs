@@ -12,8 +12,8 @@
 //!
 //! # Paper
 //!
-//! [bryant] for the diagrams, [brace] for complemented edges and the computed table, [burch] for the relational
-//! product. # Departures: renaming is fused into the product, after the observation of [bebop] section 4 that a
+//! \[bryant\] for the diagrams, \[brace\] for complemented edges and the computed table, \[burch\] for the relational
+//! product. # Departures: renaming is fused into the product, after the observation of \[bebop\] section 4 that a
 //! library's substitution costs time in the number of *all* variables.
 //!
 //! # Memory

@@ -32,6 +32,17 @@ struct Decision {
     last: i64,
 }
 
+/// What came of looking for a successor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// There is one, in the expander's rows.
+    Found,
+    /// There is none left.
+    Nothing,
+    /// It takes long; ask again.
+    Paused,
+}
+
 /// What came of an evaluation.
 enum Evaluated {
     Success,
@@ -75,15 +86,30 @@ pub struct Expander<'m, 'a> {
     pub out: Vec<u64>,
     /// After a call: the valuation that waits for its return.
     pub kept: Vec<u64>,
+    /// Whether the successor does not depend on the decisions: then it is the only one.
+    only: bool,
     /// How many evaluations were made.
     pub evaluations: u64,
+    /// At how many evaluations to pause.
+    pub pause_at: u64,
 }
 
 impl<'m, 'a> Expander<'m, 'a> {
     /// An expander for the machine's edges.
     pub fn new(machine: &'m Machine<'a>) -> Self {
         let (trail, stack, values, out, kept) = Default::default();
-        Expander { machine, trail, base: 0, stack, values, out, kept, evaluations: 0 }
+        Expander {
+            machine,
+            trail,
+            base: 0,
+            stack,
+            values,
+            out,
+            kept,
+            only: false,
+            evaluations: 0,
+            pause_at: u64::MAX,
+        }
     }
 
     /// The height of the trail. An enumeration that starts now owns what is above.
@@ -91,27 +117,35 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.trail.len()
     }
 
-    /// The next successor of the enumeration whose trail begins at `mark`; false if there is none. `first` says that
-    /// the enumeration starts.
-    pub fn next(&mut self, site: Site, mark: usize, first: bool) -> bool {
+    /// The next successor of the enumeration whose trail begins at `mark`. `fresh` says that what is decided now was
+    /// not evaluated yet: the enumeration starts, or was paused.
+    pub fn next(&mut self, site: Site, mark: usize, fresh: bool) -> Next {
         self.base = mark;
-        (first || self.backtrack(mark)) && self.search(site, mark, Goal::Any)
+        if !fresh && !self.backtrack(mark) {
+            return Next::Nothing;
+        }
+        let next = self.search(site, mark, Goal::Any);
+        if next == Next::Found && self.only {
+            self.trail.truncate(mark);
+        }
+        next
     }
 
     /// Evaluates until there is a successor or nothing is left to decide above `floor`.
-    fn search(&mut self, site: Site, floor: usize, goal: Goal) -> bool {
-        loop {
+    fn search(&mut self, site: Site, floor: usize, goal: Goal) -> Next {
+        while self.evaluations < self.pause_at {
             self.evaluations += 1;
             match self.evaluate(site, goal) {
-                Evaluated::Success => return true,
+                Evaluated::Success => return Next::Found,
                 Evaluated::Needs(hole) => self.halve(site, hole),
                 Evaluated::Blocked => {
                     if !self.backtrack(floor) {
-                        return false;
+                        return Next::Nothing;
                     }
                 }
             }
         }
+        Next::Paused
     }
 
     fn backtrack(&mut self, mark: usize) -> bool {
@@ -235,6 +269,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         }
         self.out.clear();
         self.out.extend_from_slice(site.row);
+        self.only = sets.iter().all(|set| !set.live);
         for at in self.base..self.trail.len() {
             self.pass(site, at, |machine, field| {
                 machine.is_live(site.to, field) && !sets.iter().any(|set| set.field == field)
@@ -266,6 +301,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             if decision.lo < decision.hi {
                 return Err(decision.hole);
             }
+            self.only = false;
             site.fields[field].set(&mut self.out, Some(decision.lo));
         }
         Ok(())
@@ -315,6 +351,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         if let Goal::Call(entry, _) = goal {
             return self.meets(&call.args, &layout.fields, entry);
         }
+        self.only = false;
         // What waits here.
         self.out.clear();
         self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs[site.to].proc).open);
@@ -357,7 +394,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.trail.clear();
         self.base = 0;
         self.bind_goal(site, goal);
-        self.search(site, self.mark(), goal).then(|| {
+        (self.search(site, self.mark(), goal) == Next::Found).then(|| {
             let choice = |at: usize| {
                 let value = self.hole(site, (site.fields.len() + at) as u32);
                 value.single().then_some(value.lo)
