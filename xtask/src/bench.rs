@@ -9,8 +9,11 @@ use crate::family::{self, Instance};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long after its time limit a run may take to say so.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// What is measured: families and parameters, easy ones first.
 const INSTANCES: &[(&str, &[u64])] = &[
@@ -86,7 +89,7 @@ pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, Strin
             let line = run.line(&date, commit.as_deref());
             writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
             wrong.extend(run.complaint());
-            verdicts.extend((run.verdict != "unknown").then_some(run.verdict));
+            verdicts.extend(matches!(run.verdict.as_str(), "holds" | "violated").then_some(run.verdict));
         }
         if verdicts.windows(2).any(|pair| pair[0] != pair[1]) {
             wrong.push(format!("{}: engines differ: {}", instance.name, verdicts.join(", ")));
@@ -111,31 +114,50 @@ fn engines(plan: &Plan) -> Result<Vec<&'static str>, String> {
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
 }
 
-/// Runs the binary on an instance.
+/// Runs the binary on an instance, in a folder of its own.
 fn measure(instance: &Instance, engine: &'static str, binary: &Path, timeout: u64) -> Result<Run, String> {
-    let path =
-        std::env::temp_dir().join(format!("postbop-bench-{}-{}.bp", std::process::id(), instance.name));
-    std::fs::write(&path, &instance.source).map_err(|problem| format!("{}: {problem}", path.display()))?;
-    let start = Instant::now();
-    let output = Command::new(binary)
+    let folder = std::env::temp_dir().join(format!("postbop-bench-{}", std::process::id()));
+    let problem = |problem: std::io::Error| format!("{}: {problem}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(problem)?;
+    let (source, said) = (folder.join("program.bp"), folder.join("report.json"));
+    std::fs::write(&source, &instance.source).map_err(problem)?;
+    let mut command = Command::new(binary);
+    command
         .arg("check")
-        .arg(&path)
+        .arg(&source)
         .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
-        .args(["--format", "json", "--stats"])
-        .output();
+        // Writing a long trace down is no part of finding it.
+        .args(["--format", "json", "--trace", "none"])
+        .stdout(std::fs::File::create(&said).map_err(problem)?)
+        .stderr(Stdio::null());
+    let start = Instant::now();
+    let ended = wait(&mut command, Duration::from_secs(timeout) + GRACE)?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let _ = std::fs::remove_file(&path);
-    let output = output.map_err(|problem| format!("{}: {problem}", binary.display()))?;
-    // A run that died said nothing: that is its verdict.
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    let report = std::fs::read(&said).map_err(problem)?;
+    std::fs::remove_dir_all(&folder).map_err(problem)?;
+    let report: Value = serde_json::from_slice(&report).unwrap_or(Value::Null);
     let mut counters = report["stats"].clone();
-    let peak_bytes = counters["peak_bytes"].as_u64().unwrap_or(0);
-    if let Some(counters) = counters.as_object_mut() {
-        counters.remove("peak_bytes");
-    }
+    let peak = counters.as_object_mut().and_then(|counters| counters.remove("peak_bytes"));
     let expected = instance.expected.map(|reached| if reached { "violated" } else { "holds" });
-    let verdict = report["verdict"].as_str().unwrap_or("died").to_owned();
+    // A run that died said nothing, and one that did not end is not waited for: those are verdicts, too.
+    let verdict = report["verdict"].as_str().unwrap_or(if ended { "died" } else { "overran" }).to_owned();
+    let peak_bytes = peak.and_then(|peak| peak.as_u64()).unwrap_or(0);
     Ok(Run { instance: instance.name.clone(), engine, verdict, expected, milliseconds, peak_bytes, counters })
+}
+
+/// Runs a command to its end, or ends it when it takes too long; whether it ended by itself.
+fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
+    let start = Instant::now();
+    let problem = |problem: std::io::Error| problem.to_string();
+    let mut child = command.spawn().map_err(problem)?;
+    while child.try_wait().map_err(problem)?.is_none() {
+        if start.elapsed() > limit {
+            child.kill().and_then(|()| child.wait()).map_err(problem)?;
+            return Ok(false);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(true)
 }
 
 impl Run {
@@ -173,7 +195,7 @@ impl Run {
     fn complaint(&self) -> Option<String> {
         let wrong = match (self.verdict.as_str(), self.expected) {
             ("unknown", _) => false,
-            ("died", _) => true,
+            ("died" | "overran", _) => true,
             (verdict, Some(expected)) => verdict != expected,
             (_, None) => false,
         };
@@ -248,7 +270,7 @@ mod tests {
         for (verdict, expected) in [("holds", Some("holds")), ("unknown", Some("holds")), ("holds", None)] {
             assert_eq!(run(verdict, expected).complaint(), None);
         }
-        for (verdict, expected) in [("holds", Some("violated")), ("died", None)] {
+        for (verdict, expected) in [("holds", Some("violated")), ("died", None), ("overran", Some("holds"))] {
             assert!(run(verdict, expected).complaint().is_some());
         }
     }

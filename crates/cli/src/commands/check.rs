@@ -1,6 +1,6 @@
 //! Room `cli/commands`: `postbop check`.
 
-use crate::args::{Check, Format};
+use crate::args::{Check, Detail, Format};
 use crate::input::{self, Input};
 use crate::report::{json, text};
 use crate::{ALLOCATOR, Said, Status, properties};
@@ -52,7 +52,7 @@ fn tell(
 ) {
     match args.format {
         Format::Json => {
-            let value = json::report(input, program, targets, report, &report.stats);
+            let value = json::report(input, program, targets, report, args.trace != Detail::None);
             said.out.push_str(&format!("{value}\n"));
         }
         Format::Human => {

@@ -5,18 +5,25 @@
 //! what is printed again with what was given, so nothing in it can be changed unnoticed.
 
 use crate::input::Input;
-use postbop_engine::{Report, Stats, Verdict};
+use postbop_engine::{Report, Verdict};
 use postbop_ir::replay::{Change, changes};
 use postbop_ir::{Frame, Id, ProcId, Program, Rejected, Segment, Step, Target, Trace, VarId, text};
 use serde_json::{Map, Value, json};
 
-/// The report of a check.
-pub fn report(input: &Input, program: &Program, targets: &[Target], report: &Report, stats: &Stats) -> Value {
+/// The report of a check, with or without its traces.
+pub fn report(
+    input: &Input,
+    program: &Program,
+    targets: &[Target],
+    report: &Report,
+    with_traces: bool,
+) -> Value {
     let property = |(target, verdict): (&Target, &Verdict)| {
         let mut object = json!({ "name": target.name, "status": status(verdict), "engine": report.engine });
         match verdict {
             Verdict::Holds => {}
             Verdict::Unknown(why) => object["reason"] = json!(why.to_string()),
+            Verdict::Violated(_) if !with_traces => {}
             Verdict::Violated(trace) => match self::trace(input, program, &target.name, trace) {
                 Ok(trace) => object["trace"] = trace,
                 Err(rejected) => panic!("a trace that was replayed is rejected: {rejected}"),
@@ -26,7 +33,7 @@ pub fn report(input: &Input, program: &Program, targets: &[Target], report: &Rep
     };
     let properties: Vec<Value> = targets.iter().zip(&report.verdicts).map(property).collect();
     let stats: Map<String, Value> =
-        stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
+        report.stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
     json!({
         "schema": "postbop/1",
         "verdict": overall(&report.verdicts),

@@ -3,7 +3,8 @@
 //! The program counts for longer than anybody waits. Bounds on time are generous, for a busy machine is no bug; what
 //! is meant is that the limit ends the run, and not something else.
 
-use crate::common::{Ran, command, postbop, scratch};
+use crate::common::{Ran, command, postbop, say, scratch};
+use postbop_engine::engines;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -27,25 +28,43 @@ end
 fn time_is_up_near_the_limit() {
     let path = scratch("endless_time.bp", ENDLESS);
     let path = path.to_str().expect("plain names");
-    for (limit, least) in [("300ms", 0.3), ("1s", 1.0)] {
-        let start = Instant::now();
-        let ran = postbop(&["check", path, "--timeout", limit, "--shortest"]).with(3);
-        let took = start.elapsed().as_secs_f64();
-        assert_eq!(ran.last(), format!("VERDICT: unknown (time limit of {least} s)"));
-        assert!(took >= least && took < least + 5.0, "{limit}: {took} s");
+    for engine in engines() {
+        for (limit, least) in [("300ms", 0.3), ("1s", 1.0)] {
+            let start = Instant::now();
+            let ran = postbop(&["check", path, "--timeout", limit, "--engine", engine.name()]).with(3);
+            let took = start.elapsed().as_secs_f64();
+            assert_eq!(ran.last(), format!("VERDICT: unknown (time limit of {least} s)"));
+            assert!(took >= least && took < least + 5.0, "{}: {limit}: {took} s", engine.name());
+        }
     }
+}
+
+/// How far beyond the limit the peak may be: a table that grows is there twice for a moment.
+const NEAR: f64 = 1.5;
+/// Engines that go further, and how far. An engine that no longer does must leave this list.
+const NOT_SO_NEAR: [(&str, f64); 1] = [("summary", 2.6)];
+
+/// The peak as a multiple of the limit.
+fn peak(path: &str, engine: &str, limit: &str, bytes: f64) -> f64 {
+    let ran = postbop(&["check", path, "--memory", limit, "--stats", "--engine", engine]).with(3);
+    assert_eq!(ran.last(), format!("VERDICT: unknown (memory limit of {} MB)", bytes / 1e6));
+    let peak = ran.out.lines().find_map(|line| line.strip_prefix("peak_bytes")).expect("it is counted");
+    peak.trim().parse::<f64>().expect("a number") / bytes
 }
 
 #[test]
 fn memory_is_full_near_the_limit() {
     let path = scratch("endless_memory.bp", ENDLESS);
     let path = path.to_str().expect("plain names");
-    for (limit, bytes) in [("20M", 20e6), ("60M", 60e6)] {
-        let ran = postbop(&["check", path, "--memory", limit, "--stats"]).with(3);
-        assert_eq!(ran.last(), format!("VERDICT: unknown (memory limit of {} MB)", bytes / 1e6));
-        let peak = ran.out.lines().find_map(|line| line.strip_prefix("peak_bytes")).expect("it is counted");
-        let peak: f64 = peak.trim().parse().expect("a number");
-        assert!(peak > bytes / 4.0 && peak < bytes * 1.5, "--memory {limit}: {peak} bytes at the peak");
+    for engine in engines().iter().map(|engine| engine.name()) {
+        let peaks = [("20M", 20e6), ("60M", 60e6)].map(|(limit, bytes)| peak(path, engine, limit, bytes));
+        let exception = NOT_SO_NEAR.iter().find(|(name, _)| *name == engine).map(|(_, near)| *near);
+        let near = exception.unwrap_or(NEAR);
+        assert!(peaks.iter().all(|&peak| peak > 0.25 && peak < near), "{engine}: {peaks:?} of the limit");
+        if exception.is_some() {
+            say(&format!("limits: {engine} is EXCEPTED from staying near its memory limit: {peaks:?} of it"));
+            assert!(peaks.iter().any(|&peak| peak >= NEAR), "{engine} needs no exception any more");
+        }
     }
 }
 
