@@ -146,7 +146,7 @@ fn standard_input_is_a_file_too() {
 #[test]
 fn a_list_names_procedures_labels_and_properties() {
     let ran = postbop(&["list", FIG1]).with(0);
-    assert!(ran.out.contains("main: 0 parameters, 1 other locals"), "{}", ran.out);
+    assert!(ran.out.contains("main: 0 parameters, 1 other local,"), "{}", ran.out);
     assert!(ran.out.contains("A: 2 parameters, 0 other locals"), "{}", ran.out);
     assert!(ran.out.contains("main:R"), "{}", ran.out);
     assert!(postbop(&["list", VIOLATED]).with(0).out.contains("assert:6"));

@@ -23,6 +23,7 @@
 //!
 //! \[bebop\]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
 
+mod calls;
 mod order;
 mod past;
 mod relation;

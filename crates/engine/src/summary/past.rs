@@ -10,7 +10,8 @@
 //! A point of the past is a location and what is known of how its procedure was entered, as literals of its links: all
 //! points of one activation must agree on that.
 
-use super::solve::{Arrival, Lift, Solver, Source};
+use super::calls::Lift;
+use super::solve::{Arrival, Solver, Source};
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Copy;
 use postbop_ir::{EdgeId, LocId, ProcId};

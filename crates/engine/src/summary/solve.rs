@@ -13,13 +13,13 @@
 //! nearer than what it is derived from, so the sets are the rings of \[bebop\] section 3.2, except that calls count all
 //! their steps.
 
+use super::calls::CallSite;
 use super::order::Order;
 use super::past::Memory;
-use super::relation::{Encoder, Frame, Site};
+use super::relation::{Encoder, Frame};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
-use crate::encode::wiring::Copy;
 use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
@@ -56,26 +56,6 @@ pub struct Arrival {
     pub source: Source,
 }
 
-/// A part of a summary, as a call sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Lift {
-    /// Before and after, in the caller's terms.
-    pub relation: Ref,
-    /// The part of the summary, without what the call has no use for.
-    pub summary: Ref,
-    /// How many steps it takes, if that is of interest.
-    steps: u64,
-}
-
-/// A call that was reached.
-pub struct CallSite {
-    /// Its relations.
-    pub site: Site,
-    /// The lifts so far, and their union.
-    pub lifts: Vec<Lift>,
-    lift: Ref,
-}
-
 /// What an edge does, once it was looked at.
 #[derive(Clone, Copy)]
 enum Known {
@@ -85,35 +65,35 @@ enum Known {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
-    reach: Ref,
+pub(super) struct Place {
+    pub reach: Ref,
     /// Of `reach`, what was not pushed on yet.
-    fresh: Ref,
+    pub fresh: Ref,
 }
 
 /// The fixpoint under way.
 pub struct Solver<'m, 'a, 'w, 't> {
     /// Makes relations.
     pub encoder: Encoder<'m, 'a, 'w>,
-    task: &'t Task<'t>,
-    places: Table<LocId, Place>,
+    pub(super) task: &'t Task<'t>,
+    pub(super) places: Table<LocId, Place>,
     /// Everything that arrived.
     pub arrivals: Vec<Arrival>,
-    frames: Table<ProcId, Option<Rc<Frame>>>,
+    pub(super) frames: Table<ProcId, Option<Rc<Frame>>>,
     edges: Table<EdgeId, Known>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
-    callers: Table<ProcId, Vec<u32>>,
+    pub(super) callers: Table<ProcId, Vec<u32>>,
     /// Locations with something fresh, the next one last.
     agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
     order: Order,
     /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
-    schedule: BTreeMap<(u64, LocId), Ref>,
-    entered: Table<ProcId, Vec<(u64, Ref)>>,
+    pub(super) schedule: BTreeMap<(u64, LocId), Ref>,
+    pub(super) entered: Table<ProcId, Vec<(u64, Ref)>>,
     /// By shortest search: what came out of each procedure, in how many steps.
-    parts: Table<ProcId, Vec<(u64, Ref)>>,
+    pub(super) parts: Table<ProcId, Vec<(u64, Ref)>>,
     /// By shortest search, for each call: what was pushed over it when.
-    pushed: Vec<Vec<(u64, Ref)>>,
+    pub(super) pushed: Vec<Vec<(u64, Ref)>>,
     targets: Vec<(LocId, usize)>,
     reached: Vec<Option<LocId>>,
     missing: usize,
@@ -217,7 +197,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(true)
     }
 
-    fn arrive(&mut self, loc: LocId, set: Ref, source: Source, time: u64) -> Result<(), Interrupted> {
+    pub(super) fn arrive(
+        &mut self,
+        loc: LocId,
+        set: Ref,
+        source: Source,
+        time: u64,
+    ) -> Result<(), Interrupted> {
         let place = self.places[loc];
         let new = self.encoder.bdd.and(set, !place.reach)?;
         if new == Ref::FALSE {
@@ -255,13 +241,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
     }
 
-    fn image(&mut self, set: Ref, (relation, plan): (Ref, Plan)) -> Result<Ref, Interrupted> {
+    pub(super) fn image(&mut self, set: Ref, (relation, plan): (Ref, Plan)) -> Result<Ref, Interrupted> {
         self.images += 1;
         self.encoder.bdd.image(set, relation, plan)
     }
 
     /// What is known of a procedure.
-    fn frame(&mut self, proc: ProcId) -> Result<Rc<Frame>, Interrupted> {
+    pub(super) fn frame(&mut self, proc: ProcId) -> Result<Rc<Frame>, Interrupted> {
         if let Some(frame) = &self.frames[proc] {
             return Ok(Rc::clone(frame));
         }
@@ -319,128 +305,6 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         };
         self.edges[edge] = known;
         Ok(known)
-    }
-
-    /// A call that is reached for the first time takes over what is known of its callee.
-    fn catch_up(&mut self, number: u32) -> Result<(), Interrupted> {
-        let callee = self.sites[number as usize].site.callee;
-        if !self.task.shortest {
-            let place = self.places[self.task.program.procs[callee].exit];
-            let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;
-            return self.lift(number, settled, 0);
-        }
-        for at in 0..self.parts[callee].len() {
-            let (steps, set) = self.parts[callee][at];
-            self.lift(number, set, steps)?;
-        }
-        Ok(())
-    }
-
-    /// A set calls.
-    fn call(&mut self, number: u32, set: Ref, time: u64) -> Result<(), Interrupted> {
-        let site = &self.sites[number as usize].site;
-        let (callee, enter, back, edge) = (site.callee, site.enter, site.back, site.edge);
-        let image = self.image(set, enter)?;
-        let frame = self.frame(callee)?;
-        if self.task.shortest {
-            self.enter(callee, &frame, image, time + 1)?;
-        }
-        let start = self.encoder.bdd.and(image, frame.diagonal)?;
-        let entry = self.task.program.procs[callee].entry;
-        self.arrive(entry, start, Source::Enter(number, set), time + 1)?;
-        let to = self.task.program.edges[edge].to;
-        if !self.task.shortest {
-            let CallSite { lift, ref lifts, .. } = self.sites[number as usize];
-            let count = lifts.len() as u32;
-            let image = self.image(set, (lift, back))?;
-            return self.arrive(to, image, Source::Return(number, set, 0, count), 0);
-        }
-        self.pushed[number as usize].push((time, set));
-        for at in 0..self.sites[number as usize].lifts.len() {
-            let Lift { relation, steps, .. } = self.sites[number as usize].lifts[at];
-            let image = self.image(set, (relation, back))?;
-            let source = Source::Return(number, set, at as u32, at as u32 + 1);
-            self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
-        }
-        Ok(())
-    }
-
-    /// Notes with which values a procedure is entered for the first time now.
-    fn enter(&mut self, callee: ProcId, frame: &Frame, image: Ref, time: u64) -> Result<(), Interrupted> {
-        let moved = frame.links.iter().filter(|link| link.copy == Copy::Entry);
-        let pairs = |field| {
-            let now = self.encoder.levels(callee, field, Copy::Now);
-            now.zip(self.encoder.levels(callee, field, Copy::Entry))
-        };
-        let renamed: Vec<(u32, u32)> = moved.flat_map(|link| pairs(link.field)).collect();
-        let plan = self.encoder.bdd.plan([], renamed);
-        let mut new = self.encoder.bdd.project(image, plan)?;
-        for at in 0..self.entered[callee].len() {
-            new = self.encoder.bdd.and(new, !self.entered[callee][at].1)?;
-        }
-        if new != Ref::FALSE {
-            self.entered[callee].push((time, new));
-        }
-        Ok(())
-    }
-
-    /// New path edges at an exit become lifts at all calls.
-    fn summarise(&mut self, proc: ProcId, set: Ref, time: u64) -> Result<(), Interrupted> {
-        if proc == self.task.program.main {
-            return Ok(());
-        }
-        if !self.task.shortest {
-            for at in 0..self.callers[proc].len() {
-                self.lift(self.callers[proc][at], set, 0)?;
-            }
-            return Ok(());
-        }
-        for at in 0..self.entered[proc].len() {
-            let (start, entered) = self.entered[proc][at];
-            let part = self.encoder.bdd.and(set, entered)?;
-            if part == Ref::FALSE {
-                continue;
-            }
-            self.parts[proc].push((time - start, part));
-            for at in 0..self.callers[proc].len() {
-                self.lift(self.callers[proc][at], part, time - start)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Lifts path edges at a callee's exit to a call, and takes what waits in front of it over the call.
-    fn lift(&mut self, number: u32, set: Ref, steps: u64) -> Result<(), Interrupted> {
-        let site = &self.sites[number as usize].site;
-        let (callee, trim, pass, back, edge) = (site.callee, site.trim, site.pass, site.back, site.edge);
-        let frame = self.frame(callee)?;
-        let bdd = &mut self.encoder.bdd;
-        let summary = bdd.project(set, frame.summary)?;
-        let summary = bdd.project(summary, trim)?;
-        let relation = bdd.image(summary, pass.0, pass.1)?;
-        let call = &mut self.sites[number as usize];
-        // The same pair of valuations may come again with fewer steps, by another choice of arguments.
-        let new = if self.task.shortest { relation } else { bdd.and(relation, !call.lift)? };
-        if new == Ref::FALSE {
-            return Ok(());
-        }
-        call.lift = bdd.or(call.lift, new)?;
-        let at = call.lifts.len() as u32;
-        call.lifts.push(Lift { relation, summary, steps });
-        let (from, to) = (self.task.program.edges[edge].from, self.task.program.edges[edge].to);
-        if !self.task.shortest {
-            let place = self.places[from];
-            let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;
-            let image = self.image(settled, (new, back))?;
-            return self.arrive(to, image, Source::Return(number, settled, at, at + 1), 0);
-        }
-        for turn in 0..self.pushed[number as usize].len() {
-            let (time, waiting) = self.pushed[number as usize][turn];
-            let image = self.image(waiting, (relation, back))?;
-            let source = Source::Return(number, waiting, at, at + 1);
-            self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
-        }
-        Ok(())
     }
 
     /// Forgets the diagrams that nobody needs.

@@ -1,4 +1,4 @@
-//! Diagrams against truth tables, and against an independent library.
+//! Room `kit`: diagrams against truth tables.
 
 use super::*;
 

@@ -1,7 +1,6 @@
 //! Room `front`: every problem has a case, and every case reports what it says.
 
-mod common;
-
+use crate::common;
 use postbop_front::diagnostic::{ALL, LIMIT};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,6 @@
 //! Room `front`: formatting keeps the program and the comments, and formatting twice changes nothing.
 
-mod common;
-
+use crate::common;
 use postbop_front::bp::lexer::lex;
 use postbop_front::bp::token::Kind;
 use postbop_front::diagnostic::Sink;

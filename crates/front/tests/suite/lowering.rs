@@ -1,8 +1,6 @@
 //! Room `front`: what each construct becomes.
 
-mod common;
-
-use common::{check, graph, program, reading};
+use crate::common::{check, graph, program, reading};
 use postbop_ir::{CheckKind, Span, Type};
 
 #[test]
@@ -132,7 +130,7 @@ fn enforce_holds_at_entry_and_after_each_change() {
 6 -> 7: assume a
 7 -> 8:  := f()
 8 -> 9: assume a
-9 -> X: return 
+9 -> X: return
 ";
     assert_eq!(graph(source, "f"), wanted);
     assert_eq!(graph(source, "main"), "0 -> 1:  := f()\n1 -> X: return \n");
@@ -218,7 +216,7 @@ fn results_go_to_elements_after_the_call() {
 3 -> 4: a[0], a[1] := ite(eq(%index1 0) %result3 ite(eq(%index0 0) %result2 a[0])), \
 ite(eq(%index1 1) %result3 ite(eq(%index0 1) %result2 a[1]))
 4 -> 5: a[0], a[1] := f(a[1])
-5 -> X: return 
+5 -> X: return
 ";
     assert_eq!(graph(source, "main"), wanted);
 }

@@ -1,0 +1,7 @@
+//! The tests of the front end, one program.
+
+mod common;
+mod diagnostics;
+mod formatting;
+mod limits;
+mod lowering;
