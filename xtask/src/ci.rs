@@ -20,11 +20,11 @@ type Step<'a> = (&'a str, Box<dyn Fn() -> Result<(), String> + 'a>);
 /// Runs all steps in the repository at `root`; the name of the step that failed, and why.
 pub fn run(root: &Path, seed: u64) -> Result<(), String> {
     const CLIPPY: &[&str] =
-        &["clippy", "--workspace", "--all-targets", "--release", "--", "--deny", "warnings"];
+        &["clippy", "--workspace", "--all-targets", "--profile", "ci", "--", "--deny", "warnings"];
     steps(&[
         ("format", Box::new(|| cargo(root, &["fmt", "--all", "--check"]))),
         ("clippy", Box::new(|| cargo(root, CLIPPY))),
-        ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--release"]))),
+        ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--profile", "ci"]))),
         ("tidy", Box::new(|| check_tidy(root))),
         ("fuzz", Box::new(|| try_programs(seed))),
     ])

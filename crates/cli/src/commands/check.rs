@@ -9,7 +9,7 @@ use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdic
 use postbop_ir::{Program, Target, Task};
 use std::io::IsTerminal;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Decides the properties of a program.
@@ -37,7 +37,7 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
     let mut report = verify(&task, choice, &budget, &mut Spinner::new());
     report.stats.push(("read_us", read.as_micros() as u64));
     report.stats.push(("total_us", start.elapsed().as_micros() as u64));
-    report.stats.push(("peak_bytes", ALLOCATOR.max_allocated() as u64));
+    report.stats.push(("peak_bytes", peak()));
     tell(&input, program, &targets, &report, args, said);
     status(&report.verdicts)
 }
@@ -98,11 +98,26 @@ fn budget(args: &Check) -> Budget {
     };
     let _ = ctrlc::set_handler(handler);
     let budget = Budget::unlimited().with_cancel(cancelled);
-    let budget = budget.with_memory(args.memory, || ALLOCATOR.allocated() as u64);
+    let budget = budget.with_memory(args.memory, used);
     match args.timeout {
         Some(limit) => budget.with_time(limit),
         None => budget,
     }
+}
+
+/// The most memory that was in use whenever somebody looked.
+static PEAK: AtomicU64 = AtomicU64::new(0);
+
+/// The memory in use.
+fn used() -> u64 {
+    let now = ALLOCATOR.allocated() as u64;
+    PEAK.fetch_max(now, Ordering::Relaxed);
+    now
+}
+
+fn peak() -> u64 {
+    used();
+    PEAK.load(Ordering::Relaxed)
 }
 
 /// Progress on a terminal, and nowhere else.

@@ -15,11 +15,11 @@ pub type Bits = Vec<Ref>;
 /// Where an expression finds the bits of what it mentions.
 pub trait Source {
     /// The type and current bits of a field.
-    fn field(&self, field: u32) -> (Type, &[Ref]);
-    /// The type and bits of the new value that an assignment computes.
-    fn next(&self, set: u32) -> (Type, &[Ref]);
+    fn field(&self, bdd: &mut Bdd, field: usize) -> Result<(Type, Bits), Interrupted>;
+    /// The bits of the new value that an assignment computes.
+    fn next(&self, set: usize) -> Bits;
     /// The type and bits of a choice.
-    fn choice(&self, choice: u32) -> (Type, &[Ref]);
+    fn choice(&self, bdd: &mut Bdd, choice: usize) -> Result<(Type, Bits), Interrupted>;
 }
 
 /// The bits of an expression.
@@ -28,9 +28,9 @@ pub fn blast(bdd: &mut Bdd, code: &[Ins], source: &impl Source) -> Result<Bits, 
     for &ins in code {
         let value = match ins {
             Ins::Const(ty, value) => (ty, constant(ty, value)),
-            Ins::Field(field) => owned(source.field(field)),
-            Ins::Next(set) => owned(source.next(set)),
-            Ins::Choice(choice) => owned(source.choice(choice)),
+            Ins::Field(field) => source.field(bdd, field as usize)?,
+            Ins::Next(set, ty) => (ty, source.next(set as usize)),
+            Ins::Choice(choice) => source.choice(bdd, choice as usize)?,
             Ins::Apply(op) => {
                 let operands = stack.split_off(stack.len() - op.arity());
                 apply(bdd, op, &operands)?
@@ -39,10 +39,6 @@ pub fn blast(bdd: &mut Bdd, code: &[Ins], source: &impl Source) -> Result<Bits, 
         stack.push(value);
     }
     Ok(stack.pop().expect("a formula is not empty").1)
-}
-
-fn owned((ty, bits): (Type, &[Ref])) -> (Type, Bits) {
-    (ty, bits.to_vec())
 }
 
 /// The number of bits of a type.

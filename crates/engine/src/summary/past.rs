@@ -14,8 +14,8 @@ use super::calls::Lift;
 use super::solve::{Arrival, Solver, Source};
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Copy;
-use postbop_ir::{EdgeId, LocId, ProcId};
-use postbop_kit::bdd::{Interrupted, Ref};
+use postbop_ir::{EdgeId, LocId, ProcId, Table};
+use postbop_kit::bdd::{Assignment, Ref};
 
 /// A level with a truth value.
 type Literal = (u32, bool);
@@ -28,6 +28,9 @@ pub struct Memory<'m, 'a, 'w, 't> {
     solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
     arrivals: Vec<Arrival>,
+    /// Where those of a location begin.
+    first: Table<LocId, u32>,
+    assignment: Assignment,
 }
 
 const CERTAIN: &str = "nobody interrupts, and what arrived came from somewhere";
@@ -37,41 +40,49 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>) -> Self {
         let mut arrivals = std::mem::take(&mut solver.arrivals);
         arrivals.sort_by_key(|arrival| (arrival.loc, arrival.time));
-        Memory { solver, arrivals }
+        let mut first = Table::filled(solver.encoder.machine.program.locs.len(), 0);
+        for (at, arrival) in arrivals.iter().enumerate().rev() {
+            first[arrival.loc] = at as u32;
+        }
+        Memory { solver, arrivals, first, assignment: Assignment::default() }
     }
 
     fn proc(&self, loc: LocId) -> ProcId {
         self.solver.encoder.machine.program.locs[loc].proc
     }
 
-    /// The earliest arrival with a path edge of these literals, of those that `fit`.
-    fn earliest(&mut self, loc: LocId, literals: &[Literal], fit: impl Fn(&Source) -> bool) -> Arrival {
-        let bdd = &mut self.solver.encoder.bdd;
-        let cube = bdd.cube(literals).expect(CERTAIN);
-        let first = self.arrivals.partition_point(|arrival| arrival.loc < loc);
-        let here = self.arrivals[first..].iter().take_while(|arrival| arrival.loc == loc);
-        for arrival in here.filter(|arrival| fit(&arrival.source)) {
-            if bdd.and(arrival.set, cube).expect(CERTAIN) != Ref::FALSE {
-                return *arrival;
+    /// Decides the levels of the known fields of a row, and of what is known of the entry.
+    fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], copy: impl Fn(usize) -> Copy) {
+        self.assignment.clear();
+        for (at, field) in self.solver.encoder.machine.layout(proc).fields.iter().enumerate() {
+            let Some(value) = field.get(row) else { continue };
+            for (bit, level) in self.solver.encoder.levels(proc, at, copy(at)).enumerate() {
+                self.assignment.decide(level, value >> bit & 1 != 0);
+            }
+        }
+        for &(level, value) in entry {
+            self.assignment.decide(level, value);
+        }
+    }
+
+    /// The earliest arrival with a path edge that agrees with what is decided, of those that `fit`.
+    fn earliest(&mut self, loc: LocId, fit: impl Fn(&Source) -> bool) -> Arrival {
+        for at in self.first[loc] as usize..self.arrivals.len() {
+            let arrival = self.arrivals[at];
+            let bdd = &mut self.solver.encoder.bdd;
+            if arrival.loc == loc
+                && fit(&arrival.source)
+                && bdd.meets(arrival.set, &self.assignment).expect(CERTAIN)
+            {
+                return arrival;
             }
         }
         panic!("{CERTAIN}")
     }
 
-    /// Picks literals that satisfy all of these diagrams and the given literals.
-    fn pick(&mut self, parts: &[Ref], literals: &[Literal]) -> Option<Vec<Literal>> {
-        let mut conjoin = || -> Result<Ref, Interrupted> {
-            let bdd = &mut self.solver.encoder.bdd;
-            let mut all = bdd.cube(literals)?;
-            for &part in parts {
-                all = bdd.and(all, part)?;
-            }
-            Ok(all)
-        };
-        let all = conjoin().expect(CERTAIN);
-        let mut picked = self.solver.encoder.bdd.pick(all)?;
-        picked.sort_unstable();
-        Some(picked)
+    /// Picks literals that satisfy all of these diagrams and agree with what is decided.
+    fn pick(&mut self, parts: &[Ref]) -> Option<Vec<Literal>> {
+        self.solver.encoder.bdd.pick_all(parts, &self.assignment).expect(CERTAIN)
     }
 
     /// The valuation that literals give to the fields of a procedure at some copy. A field of which some bits were
@@ -125,10 +136,9 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let proc = self.proc(loc);
         let changes = self.solver.changes(edge);
         let next = |field| if changes(field) { Copy::Next } else { Copy::Now };
-        let mut literals = self.solver.encoder.literals(proc, goal, next);
-        literals.extend_from_slice(entry);
+        self.decide(proc, goal, entry, next);
         let relation = self.solver.relation(edge);
-        let picked = self.pick(&[relation, set], &literals).expect(CERTAIN);
+        let picked = self.pick(&[relation, set]).expect(CERTAIN);
         let (from, row) = self.before(loc, picked);
         Origin::Step { from, row, edge }
     }
@@ -145,11 +155,10 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let (edge, callee, pass, changed) = (site.edge, site.callee, site.pass.0, site.changed.clone());
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
-        let mut literals = self.solver.encoder.literals(self.proc(loc), goal, next);
-        literals.extend_from_slice(entry);
+        self.decide(self.proc(loc), goal, entry, next);
         let mut by_lift = |at: u32| {
             let Lift { relation, summary, .. } = self.solver.sites[number as usize].lifts[at as usize];
-            self.pick(&[relation, set, pass, summary], &literals)
+            self.pick(&[relation, set, pass, summary])
         };
         let mut picked = lifts.into_iter().find_map(&mut by_lift).expect(CERTAIN);
         let proc = self.proc(loc);
@@ -201,9 +210,8 @@ impl Past for Memory<'_, '_, '_, '_> {
     }
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Origin<Point> {
-        let mut literals = self.solver.encoder.literals(self.proc(*loc), goal, |_| Copy::Now);
-        literals.extend_from_slice(entry);
-        match self.earliest(*loc, &literals, |_| true).source {
+        self.decide(self.proc(*loc), goal, entry, |_| Copy::Now);
+        match self.earliest(*loc, |_| true).source {
             Source::Start | Source::Enter(..) => Origin::Entry,
             Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
             Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
@@ -215,9 +223,8 @@ impl Past for Memory<'_, '_, '_, '_> {
         if callee == self.solver.encoder.machine.program.main {
             return None;
         }
-        let mut literals = self.solver.encoder.literals(callee, goal, |_| Copy::Now);
-        literals.extend_from_slice(entry);
-        let arrival = self.earliest(*loc, &literals, |source| matches!(source, Source::Enter(..)));
+        self.decide(callee, goal, entry, |_| Copy::Now);
+        let arrival = self.earliest(*loc, |source| matches!(source, Source::Enter(..)));
         let Source::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
         let site = &self.solver.sites[number as usize].site;
         let (edge, enter) = (site.edge, site.enter.0);
@@ -228,8 +235,8 @@ impl Past for Memory<'_, '_, '_, '_> {
         let fields = &self.solver.encoder.machine.layout(callee).fields;
         fields[params.end..].iter().for_each(|field| field.set(&mut goal, None));
         let copy = |field| if params.contains(&field) { Copy::Next } else { Copy::Now };
-        let literals = self.solver.encoder.literals(callee, &goal, copy);
-        let picked = self.pick(&[enter, set], &literals).expect(CERTAIN);
+        self.decide(callee, &goal, &[], copy);
+        let picked = self.pick(&[enter, set]).expect(CERTAIN);
         let (from, row) = self.before(self.solver.encoder.machine.program.edges[edge].from, picked);
         Some(Caller { from, row, edge })
     }

@@ -7,8 +7,8 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Source, blast, equal};
-use crate::encode::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use crate::encode::blast::{Bits, Source, blast, equal, width};
+use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
 use crate::encode::wiring::{Copy, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
@@ -72,25 +72,36 @@ pub struct Encoder<'m, 'a, 'w> {
     assigned: Table<VarId, bool>,
 }
 
-/// What a formula of one edge mentions.
-struct Mentions {
-    fields: Vec<(Type, Bits)>,
-    nexts: Vec<(Type, Bits)>,
-    choices: Vec<(Type, Bits)>,
+/// What the formulas of one edge mention.
+struct Mentions<'e, 'm, 'a> {
+    machine: &'m Machine<'a>,
+    wiring: &'e Wiring,
+    proc: ProcId,
+    choices: &'e [Type],
+    nexts: Vec<Bits>,
 }
 
-impl Source for Mentions {
-    fn field(&self, at: u32) -> (Type, &[Ref]) {
-        let (ty, bits) = &self.fields[at as usize];
-        (*ty, bits)
+impl Source for Mentions<'_, '_, '_> {
+    fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
+        let program = self.machine.program;
+        let ty = match self.machine.scopes.var(program, self.proc, at) {
+            Some(var) => program.vars[var].ty,
+            None => unreachable!("results are not read"),
+        };
+        let slots = &self.wiring.slots(program, &self.machine.scopes, self.proc)[at];
+        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Copy::Now))).collect::<Result<_, _>>()?;
+        Ok((ty, bits))
     }
-    fn next(&self, at: u32) -> (Type, &[Ref]) {
-        let (ty, bits) = &self.nexts[at as usize];
-        (*ty, bits)
+
+    fn next(&self, set: usize) -> Bits {
+        self.nexts[set].clone()
     }
-    fn choice(&self, at: u32) -> (Type, &[Ref]) {
-        let (ty, bits) = &self.choices[at as usize];
-        (*ty, bits)
+
+    fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
+        let before: usize = self.choices[..at].iter().map(|&ty| width(ty)).sum();
+        let first = self.wiring.levels() + before as u32;
+        let levels = first..first + width(self.choices[at]) as u32;
+        Ok((self.choices[at], levels.map(|level| bdd.var(level)).collect::<Result<_, _>>()?))
     }
 }
 
@@ -187,37 +198,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         set
     }
 
-    /// What the formulas of an edge mention.
-    fn mentions(
-        &mut self,
-        proc: ProcId,
-        compiled: &Compiled,
-        formulas: &[&Formula],
-    ) -> Result<Mentions, Interrupted> {
-        let types: Vec<Type> = self.machine.scopes.types(self.machine.program, proc).collect();
-        let mut fields: Vec<(Type, Bits)> = types.into_iter().map(|ty| (ty, Bits::new())).collect();
-        for ins in formulas.iter().flat_map(|formula| formula.iter()) {
-            if let Ins::Field(at) = *ins
-                && fields[at as usize].1.is_empty()
-            {
-                fields[at as usize].1 = self.vars(proc, at as usize, Copy::Now)?;
-            }
-        }
-        let mut next = self.wiring.levels();
-        let mut choices = Vec::new();
-        for &ty in &compiled.choices {
-            let width = crate::encode::blast::width(ty) as u32;
-            let bits = (next..next + width).map(|level| self.bdd.var(level)).collect::<Result<_, _>>()?;
-            next += width;
-            choices.push((ty, bits));
-        }
-        Ok(Mentions { fields, nexts: Vec::new(), choices })
-    }
-
     /// Quantifies the choices of an edge.
     fn close(&mut self, compiled: &Compiled, relation: Ref) -> Result<Ref, Interrupted> {
         let first = self.wiring.levels();
-        let count: usize = compiled.choices.iter().map(|&ty| crate::encode::blast::width(ty)).sum();
+        let count: usize = compiled.choices.iter().map(|&ty| width(ty)).sum();
         let plan = self.bdd.plan(first..first + count as u32, []);
         self.bdd.project(relation, plan)
     }
@@ -228,21 +212,21 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
-        let formulas: Vec<&Formula> = sets.iter().map(|set| &set.value).chain(guard.as_ref()).collect();
-        let mut mentions = self.mentions(proc, compiled, &formulas)?;
-        let types: Vec<Type> = self.machine.scopes.types(self.machine.program, proc).collect();
+        let (machine, wiring, bdd) = (self.machine, &self.wiring, &mut self.bdd);
+        let mut mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
         for set in sets {
             let value = match set.value.is_empty() {
                 true => Bits::new(),
-                false => blast(&mut self.bdd, &set.value, &mentions)?,
+                false => blast(bdd, &set.value, &mentions)?,
             };
-            mentions.nexts.push((types[set.field], value));
+            mentions.nexts.push(value);
         }
         let mut relation = match guard {
-            Some(guard) => blast(&mut self.bdd, guard, &mentions)?[0],
+            Some(guard) => blast(bdd, guard, &mentions)?[0],
             None => Ref::TRUE,
         };
-        for (set, (_, value)) in sets.iter().zip(&mentions.nexts).filter(|(set, _)| set.live) {
+        let nexts = mentions.nexts;
+        for (set, value) in sets.iter().zip(&nexts).filter(|(set, _)| set.live) {
             let next = self.vars(proc, set.field, Copy::Next)?;
             let stored = equal(&mut self.bdd, &next, value)?;
             relation = self.bdd.and(relation, stored)?;
@@ -278,12 +262,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
-        let formulas: Vec<&Formula> = call.args.iter().map(|set| &set.value).collect();
-        let mentions = self.mentions(proc, compiled, &formulas)?;
-        let enter = self.arguments(compiled, call, &mentions, Copy::Next, |_| true)?;
+        let enter = self.arguments(proc, compiled, call, Copy::Next, |_| true)?;
         let enter = (enter, self.enter_plan(frame, proc, edge.from, call));
         let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
-        let mut pass = self.arguments(compiled, call, &mentions, Copy::Pass, is_link)?;
+        let mut pass = self.arguments(proc, compiled, call, Copy::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, call.callee);
         let results = || call.back.iter().filter(|(_, there)| *there >= first);
         for &(here, there) in results() {
@@ -302,7 +284,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let live: Vec<usize> =
             call.back.iter().map(|&(here, _)| here).filter(|&here| self.renews(call, callee, here)).collect();
         let mut changed = live.clone();
-        changed.extend(self.overwritten(id, proc, call, callee));
+        changed.extend(self.overwritten(id, proc, call));
         let back = self.image_plan(frame, id, &changed, &live);
         Ok(Site { edge: id, callee: call.callee, enter, trim, pass, back, changed: live })
     }
@@ -315,8 +297,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The fields whose old value is gone after the call: the targets of results, and what the callee writes.
-    fn overwritten(&self, id: EdgeId, proc: ProcId, call: &Call, callee: &Frame) -> Vec<usize> {
-        let _ = callee;
+    fn overwritten(&self, id: EdgeId, proc: ProcId, call: &Call) -> Vec<usize> {
         let program = self.machine.program;
         let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
         let field =
@@ -328,15 +309,17 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// Ties the callee's parameters, at some copy of their levels, to the arguments.
     fn arguments(
         &mut self,
+        proc: ProcId,
         compiled: &Compiled,
         call: &Call,
-        mentions: &Mentions,
         copy: Copy,
         wanted: impl Fn(&Set) -> bool,
     ) -> Result<Ref, Interrupted> {
         let mut relation = Ref::TRUE;
         for set in call.args.iter().filter(|set| set.live && wanted(set)) {
-            let value = blast(&mut self.bdd, &set.value, mentions)?;
+            let (machine, wiring) = (self.machine, &self.wiring);
+            let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
+            let value = blast(&mut self.bdd, &set.value, &mentions)?;
             let param = self.vars(call.callee, set.field, copy)?;
             let stored = equal(&mut self.bdd, &param, &value)?;
             relation = self.bdd.and(relation, stored)?;
@@ -373,18 +356,5 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let results = results.flat_map(|there| self.levels(call.callee, there, Copy::Pass));
         let quantified: Vec<u32> = globals.chain(results).collect();
         self.bdd.plan(quantified, [])
-    }
-
-    /// The literals of the known fields of a row.
-    pub fn literals(&self, proc: ProcId, row: &[u64], copy: impl Fn(usize) -> Copy) -> Vec<(u32, bool)> {
-        let fields = &self.machine.layout(proc).fields;
-        let mut literals = Vec::new();
-        for (at, field) in fields.iter().enumerate() {
-            let Some(value) = field.get(row) else { continue };
-            for (bit, level) in self.levels(proc, at, copy(at)).enumerate() {
-                literals.push((level, value >> bit & 1 != 0));
-            }
-        }
-        literals
     }
 }

@@ -24,9 +24,11 @@
 
 mod ops;
 mod table;
+mod walk;
 
 pub use ops::Plan;
 pub use table::Bdd;
+pub use walk::Assignment;
 
 /// A diagram: a vertex, perhaps complemented.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use super::table::BOTTOM;
 use super::{Bdd, Interrupted, Ref};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 const AND: u32 = 0;
 const XOR: u32 = 1;

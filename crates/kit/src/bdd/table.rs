@@ -35,6 +35,8 @@ pub struct Bdd<'w> {
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
+    /// Memory of walks, to be used again.
+    pub(super) path: Vec<super::walk::Junction>,
     watchman: Box<dyn FnMut() -> bool + 'w>,
     patience: u32,
     /// How many vertices survived the last collection.
@@ -52,6 +54,7 @@ impl<'w> Bdd<'w> {
             unique: vec![0; 1 << 10],
             computed: vec![NOTHING; 1 << 10],
             plans: Default::default(),
+            path: Vec::new(),
             watchman: Box::new(watchman),
             patience: PATIENCE,
             survivors: 0,

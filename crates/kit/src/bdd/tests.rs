@@ -108,6 +108,40 @@ fn picking_finds_a_member() {
 }
 
 #[test]
+fn picking_under_an_assignment_agrees_with_conjunction() {
+    let mut bdd = Bdd::new(|| true);
+    let mut random = Random(5);
+    let mut pool: Vec<Ref> = (0..LEVELS).map(|level| bdd.var(level).unwrap()).collect();
+    for round in 0..5_000 {
+        let (f, g) = (pool[random.below(pool.len())], pool[random.below(pool.len())]);
+        let made = if random.below(2) == 0 { bdd.and(f, !g) } else { bdd.xor(f, g) }.unwrap();
+        if round < 200 {
+            pool.push(made);
+        }
+        let mut assignment = Assignment::default();
+        let mut literals = Vec::new();
+        for level in 0..LEVELS {
+            if random.below(3) == 0 {
+                let value = random.below(2) == 0;
+                assert!(assignment.decide(level, value));
+                literals.push((level, value));
+            }
+        }
+        let cube = bdd.cube(&literals).unwrap();
+        let both = bdd.and(f, g).unwrap();
+        let all = bdd.and(both, cube).unwrap();
+        match bdd.pick_all(&[f, g], &assignment).unwrap() {
+            None => assert_eq!(all, Ref::FALSE),
+            Some(picked) => {
+                let implicant = bdd.cube(&picked).unwrap();
+                assert_eq!(bdd.and(implicant, cube).unwrap(), implicant);
+                assert_eq!(bdd.and(implicant, both).unwrap(), implicant);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_watchman_stops_work() {
     let mut bdd = Bdd::new(|| false);
     let mut f = Ref::TRUE;

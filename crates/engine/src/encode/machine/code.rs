@@ -18,8 +18,8 @@ pub enum Ins {
     Const(Type, i64),
     /// The value of a field.
     Field(u32),
-    /// The value that the set of this number computes.
-    Next(u32),
+    /// The value, of this type, that the set of this number computes.
+    Next(u32, Type),
     /// The choice of this number.
     Choice(u32),
     /// An operator on what was computed before.
@@ -262,7 +262,7 @@ impl Compiler<'_, '_> {
             code.push(match op {
                 Op::Const(ty, value) => Ins::Const(ty, value),
                 Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
-                Op::Next(var) => Ins::Next(next(var) as u32),
+                Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars[var].ty),
                 Op::Choice(ty) => {
                     self.choices.push(ty);
                     Ins::Choice(self.choices.len() as u32 - 1)

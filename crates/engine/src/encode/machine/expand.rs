@@ -207,7 +207,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             let value = match ins {
                 Ins::Const(_, value) => Val::known(value),
                 Ins::Field(at) => self.field(site, at as usize),
-                Ins::Next(at) => self.values[at as usize],
+                Ins::Next(at, _) => self.values[at as usize],
                 Ins::Choice(at) => self.hole(site, site.fields.len() as u32 + at),
                 Ins::Apply(op) => self.apply(op),
             };

@@ -17,7 +17,7 @@
 use super::code::Machine;
 use super::expand::{Expander, Goal, Site};
 use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
 /// How a point was reached.
@@ -97,7 +97,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     /// A writer for what an engine remembers.
     pub fn new(machine: &'m Machine<'a>, past: &'p mut T) -> Self {
         let expander = Expander::new(machine);
-        Retracer { machine, past, expander, segments: Table::new(), known: HashMap::new() }
+        Retracer { machine, past, expander, segments: Table::new(), known: HashMap::default() }
     }
 
     /// A trace to a point that was reached with these values.
