@@ -38,6 +38,9 @@ struct Fact {
     valuation: Valuation,
 }
 
+/// How a procedure ends: globals and results.
+type End = (Vec<i64>, Vec<i64>);
+
 /// The program was too large to be judged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
@@ -53,7 +56,7 @@ struct Judge<'a> {
     /// Who called an entry, by which edge.
     callers: HashMap<Entry, Vec<(Fact, EdgeId)>>,
     /// How an entry can return: globals and results, with the least number of steps.
-    returns: HashMap<Entry, BTreeMap<(Vec<i64>, Vec<i64>), u64>>,
+    returns: HashMap<Entry, BTreeMap<End, u64>>,
 }
 
 /// For each set of locations the least number of steps of a run that reaches one of them; `None` if no run does.
@@ -179,7 +182,7 @@ impl Judge<'_> {
         &mut self,
         caller: &Fact,
         id: EdgeId,
-        (globals, results): &(Vec<i64>, Vec<i64>),
+        (globals, results): &End,
         inside: u64,
     ) -> Result<(), TooLarge> {
         let edge = &self.program.edges[id];

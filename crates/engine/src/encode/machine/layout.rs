@@ -31,7 +31,7 @@ impl Field {
 
     /// Stores a value, or opens the field.
     pub fn set(self, row: &mut [u64], value: Option<i64>) {
-        let mask = self.open_bit() | self.open_bit() - (1 << self.shift);
+        let mask = self.open_bit() | (self.open_bit() - (1 << self.shift));
         let bits = match value {
             None => self.open_bit(),
             Some(value) => ((value - self.min) as u64) << self.shift,

@@ -73,6 +73,9 @@ pub trait Past {
     fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Option<Caller<Self::Point>>;
 }
 
+/// Where a segment ends, and with which values at least.
+type End<P> = (P, Vec<u64>);
+
 /// A walk back through one procedure.
 struct Walk<P> {
     point: P,
@@ -80,7 +83,7 @@ struct Walk<P> {
     /// Last step first.
     steps: Vec<Step>,
     /// For a segment: where it ends.
-    end: Option<(P, Vec<u64>)>,
+    end: Option<End<P>>,
 }
 
 /// Writes traces.
@@ -90,7 +93,7 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
     expander: Expander<'m, 'a>,
     segments: Table<SegmentId, Segment>,
     /// The segments by exit and goal, with the valuation each needs at its entry.
-    known: HashMap<(T::Point, Vec<u64>), (SegmentId, Vec<u64>)>,
+    known: HashMap<End<T::Point>, (SegmentId, Vec<u64>)>,
 }
 
 impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
