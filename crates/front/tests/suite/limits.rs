@@ -1,6 +1,6 @@
 //! Room `front`: size and depth cost time and memory in proportion, and never the stack; garbage is no danger.
 
-use crate::common::{codes, numbers, program, reading};
+use crate::common::{self, codes, numbers, program, reading};
 use postbop_front::{Options, format, read};
 
 fn body(text: &str) -> String {
