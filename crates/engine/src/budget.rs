@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 pub struct Budget {
     time: Option<(Instant, Duration)>,
     memory: Option<u64>,
+    effort: u64,
     used: fn() -> u64,
     cancelled: Arc<AtomicBool>,
 }
@@ -17,7 +18,7 @@ pub struct Budget {
 impl Budget {
     /// No limits.
     pub fn unlimited() -> Self {
-        Budget { time: None, memory: None, used: || 0, cancelled: Arc::default() }
+        Budget { time: None, memory: None, effort: u64::MAX, used: || 0, cancelled: Arc::default() }
     }
 
     /// Limits the time from now on.
@@ -39,8 +40,29 @@ impl Budget {
         self
     }
 
+    /// Limits the work, in units of the engine's own: a trial before another engine gets its turn.
+    pub fn with_effort(mut self, limit: u64) -> Self {
+        self.effort = limit;
+        self
+    }
+
+    /// The limit of memory, in bytes; without one, what our tables can hold.
+    pub fn memory(&self) -> u64 {
+        self.memory.unwrap_or(u32::MAX as u64 * 8)
+    }
+
     /// Whether the work may go on.
     pub fn check(&self) -> Result<(), Why> {
+        self.allows(0)
+    }
+
+    /// Whether the work may go on after so many units.
+    pub fn after(&self, effort: u64) -> Result<(), Why> {
+        if effort > self.effort { Err(Why::Effort) } else { self.allows(0) }
+    }
+
+    /// Whether the work may go on with so many bytes more.
+    pub fn allows(&self, bytes: u64) -> Result<(), Why> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Why::Cancelled);
         }
@@ -50,7 +72,7 @@ impl Budget {
             return Err(Why::Time(limit));
         }
         match self.memory {
-            Some(limit) if (self.used)() > limit => Err(Why::Memory(limit)),
+            Some(limit) if (self.used)().saturating_add(bytes) > limit => Err(Why::Memory(limit)),
             _ => Ok(()),
         }
     }

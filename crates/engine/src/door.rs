@@ -48,22 +48,78 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 /// Which engine is to answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Choice<'a> {
-    /// The first that supports the task.
+    /// Whichever is likely to answer soonest; see [`verify`].
     #[default]
     Auto,
     /// The one of this name.
     Named(&'a str),
 }
 
+/// How long an engine that is quick or never done may try first, in its own units.
+const TRIAL: u64 = 200_000;
+
 /// Answers a task.
+///
+/// `Auto` lets `explicit` try for a moment: it is the fastest where a run can be found or the valuations are few. What
+/// it leaves open goes to `summary`, and what that cannot take or hold in memory back to `explicit`.
 pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn Observer) -> Report {
-    let engine = match pick(task, choice) {
-        Ok(engine) => engine,
-        Err(Unsupported(what)) => {
-            let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
-            return Report { engine: "none", verdicts, stats };
-        }
+    let mut turns: Vec<(&dyn Engine, Budget)> = match choice {
+        Choice::Named(name) => engines()
+            .iter()
+            .filter(|engine| engine.name() == name)
+            .map(|&engine| (engine, budget.clone()))
+            .collect(),
+        Choice::Auto => vec![
+            (&Explicit as &dyn Engine, budget.clone().with_effort(TRIAL)),
+            (&Summary, budget.clone()),
+            (&Explicit, budget.clone()),
+        ],
     };
+    let mut refusals = Vec::new();
+    turns.retain(|(engine, _)| match engine.supports(task) {
+        Ok(()) => true,
+        Err(Unsupported(what)) => {
+            refusals.push(what);
+            false
+        }
+    });
+    refusals.dedup();
+    let mut report = match refusals.is_empty() {
+        true => unsupported(task, "there is no such engine".into()),
+        false => unsupported(task, refusals.join("; ")),
+    };
+    for (engine, budget) in turns {
+        if !report.verdicts.iter().any(another_may_know) {
+            break;
+        }
+        report = merge(report, run(engine, task, &budget, observer));
+    }
+    report
+}
+
+/// Whether it makes sense to ask another engine.
+fn another_may_know(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Unknown(Why::Unsupported(_) | Why::Effort | Why::Memory(_)))
+}
+
+/// What is known after another engine had its turn: its answers, and where it has none, the earlier ones.
+fn merge(earlier: Report, later: Report) -> Report {
+    let answers = earlier.verdicts.into_iter().zip(earlier.by).zip(later.verdicts.into_iter().zip(later.by));
+    let better = |(earlier, later): ((Verdict, &'static str), (Verdict, &'static str))| match earlier.0 {
+        Verdict::Unknown(_) => later,
+        _ => earlier,
+    };
+    let (verdicts, by) = answers.map(better).unzip();
+    Report { verdicts, by, ..later }
+}
+
+fn unsupported(task: &Task, what: String) -> Report {
+    let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
+    Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, stats }
+}
+
+/// Runs one engine and lets out what stands.
+fn run(engine: &dyn Engine, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Report {
     let answer = catch_unwind(AssertUnwindSafe(|| engine.check(task, budget, observer)));
     let mut stopwatch = Stopwatch::start();
     let Outcome { verdicts, mut stats } = answer.unwrap_or_else(|panic| {
@@ -77,26 +133,7 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
     let verdicts = checked.collect();
     stopwatch.lap("replay_us");
     stats.extend(stopwatch.laps());
-    Report { engine: engine.name(), verdicts, stats }
-}
-
-fn pick(task: &Task, choice: Choice) -> Result<&'static dyn Engine, Unsupported> {
-    let mut refusals = Vec::new();
-    for &engine in engines() {
-        if let Choice::Named(name) = choice
-            && name != engine.name()
-        {
-            continue;
-        }
-        match engine.supports(task) {
-            Ok(()) => return Ok(engine),
-            Err(Unsupported(what)) => refusals.push(what),
-        }
-    }
-    Err(Unsupported(match refusals.is_empty() {
-        true => "there is no such engine".into(),
-        false => refusals.join("; "),
-    }))
+    Report { engine: engine.name(), by: vec![engine.name(); task.targets.len()], verdicts, stats }
 }
 
 /// Lets a violation through only if its trace replays.

@@ -24,6 +24,8 @@ pub enum Why {
     Memory(u64),
     /// Somebody called the work off.
     Cancelled,
+    /// An engine on trial was not done soon enough.
+    Effort,
     /// Another property was found violated, and this one was not settled soon after.
     Stopped,
     /// No engine takes such a program.
@@ -38,6 +40,7 @@ impl fmt::Display for Why {
             Why::Time(limit) => write!(f, "time limit of {} s", limit.as_secs_f64()),
             Why::Memory(limit) => write!(f, "memory limit of {} MB", limit / 1_000_000),
             Why::Cancelled => write!(f, "interrupted"),
+            Why::Effort => write!(f, "not done within its trial"),
             Why::Stopped => write!(f, "stopped after another violation"),
             Why::Unsupported(what) => write!(f, "unsupported: {what}"),
             Why::EngineBug(what) => write!(f, "a bug in postbop: {what}"),
@@ -93,8 +96,10 @@ impl Outcome {
 /// What comes out of the door.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// The engine that answered.
+    /// The engine that had the last word, and whose counters these are.
     pub engine: &'static str,
+    /// For each verdict, the engine that gave it.
+    pub by: Vec<&'static str>,
     /// In the order of the task's targets.
     pub verdicts: Vec<Verdict>,
     /// What the engine counted.

@@ -82,7 +82,7 @@ fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
     let name = if args.target.is_empty() { "program".to_owned() } else { args.target.join(", ") };
     let targets = [Target { name, locs: Vec::new() }];
     let Outcome { verdicts, stats } = Outcome::unknown(1, &why);
-    let report = Report { engine: "none", verdicts, stats };
+    let report = Report { engine: "none", by: vec!["none"], verdicts, stats };
     tell(input, &postbop_ir::Builder::default().finish(postbop_ir::ProcId(0)), &targets, &report, args, said);
     Status::Unknown
 }

@@ -18,8 +18,8 @@ pub fn report(
     report: &Report,
     with_traces: bool,
 ) -> Value {
-    let property = |(target, verdict): (&Target, &Verdict)| {
-        let mut object = json!({ "name": target.name, "status": status(verdict), "engine": report.engine });
+    let property = |(target, (verdict, by)): (&Target, (&Verdict, &&str))| {
+        let mut object = json!({ "name": target.name, "status": status(verdict), "engine": by });
         match verdict {
             Verdict::Holds => {}
             Verdict::Unknown(why) => object["reason"] = json!(why.to_string()),
@@ -31,7 +31,8 @@ pub fn report(
         }
         object
     };
-    let properties: Vec<Value> = targets.iter().zip(&report.verdicts).map(property).collect();
+    let properties: Vec<Value> =
+        targets.iter().zip(report.verdicts.iter().zip(&report.by)).map(property).collect();
     let stats: Map<String, Value> =
         report.stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
     json!({

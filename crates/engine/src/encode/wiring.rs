@@ -8,8 +8,8 @@
 //! between caller and callee.
 //!
 //! What belongs together stands together: among globals, and among the locals of each procedure, the order is grown
-//! from the variable that occurs most with others, always adding the one that occurs most with those placed last.
-//! Integers are interleaved bit by bit behind the Booleans.
+//! by always adding the variable that occurs most with those placed last; and a local stands behind the global it occurs
+//! most with. Integers are interleaved bit by bit behind the Booleans.
 //!
 //! # Paper
 //!
@@ -19,6 +19,7 @@ use super::scope::Scopes;
 use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Table, Type, VarId};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 
 /// The four levels of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,87 +44,116 @@ pub type Slots = Vec<Box<[u32]>>;
 
 /// The slots of all procedures.
 pub struct Wiring {
-    /// The position of each global among its kind: Booleans, or integers.
+    /// The place of each global among its kind: Booleans, or integers.
     global: HashMap<VarId, u32>,
-    bools: [u32; 2],
-    ints: [u32; 2],
+    /// For each Boolean global its slot, and one more: behind it stand the locals that belong to it.
+    base: Vec<u32>,
+    /// For each procedure where its locals and results stand: Booleans behind some global, integers in a row.
+    spots: Table<ProcId, Box<[Spot]>>,
+    /// The first slot of integers, how many globals and how many others there are, and their greatest width.
+    ints: (u32, u32, u32),
     widest: u32,
     procs: Table<ProcId, OnceCell<Slots>>,
-    affinities: Affinities,
 }
+
+/// Where a local or a result stands: behind which Boolean global, or `INTEGER`, and at which place there.
+type Spot = (u32, u32);
+
+const INTEGER: u32 = u32::MAX;
 
 impl Wiring {
     /// The wiring of a program.
     pub fn new(program: &Program, scopes: &Scopes) -> Self {
         let affinities = Affinities::new(program);
         let globals: Vec<VarId> = program.globals().collect();
-        let ordered = affinities.order(&globals);
         let mut global = HashMap::default();
         let mut count = [0, 0];
-        for var in ordered {
+        for var in affinities.order(&globals) {
             let kind = program.vars[var].ty.is_integer() as usize;
             global.insert(var, count[kind]);
             count[kind] += 1;
         }
-        let (mut bools, mut ints, mut widest) = ([count[0], 0], [count[1], 0], 0);
-        for proc in program.procs.ids() {
-            let first = scopes.globals(proc).len();
-            let types = || scopes.types(program, proc).skip(first);
-            bools[1] = bools[1].max(types().filter(|ty| !ty.is_integer()).count() as u32);
-            ints[1] = ints[1].max(types().filter(|ty| ty.is_integer()).count() as u32);
-            let width = |ty: Type| ty.bits().map_or(64, u32::from);
-            widest = widest.max(scopes.types(program, proc).map(width).max().unwrap_or(0));
+        let mut room = vec![0; count[0] as usize + 1];
+        let mut ints = 0;
+        let spots: Table<ProcId, Box<[Spot]>> = program
+            .procs
+            .ids()
+            .map(|proc| spots(program, &affinities, &global, proc, &mut room, &mut ints))
+            .collect();
+        let mut base = Vec::with_capacity(room.len());
+        let mut next = 0;
+        for more in room {
+            base.push(next);
+            next += 1 + more;
         }
+        let width = |ty: Type| ty.bits().map_or(64, u32::from);
+        let widths = program.procs.ids().flat_map(|proc| scopes.types(program, proc).map(width));
+        let widest = widths.max().unwrap_or(0);
         let procs = program.procs.ids().map(|_| OnceCell::new()).collect();
-        Wiring { global, bools, ints, widest, procs, affinities }
+        Wiring { global, base, spots, ints: (next, count[1], ints), widest, procs }
     }
 
     /// One more than the greatest level.
     pub fn levels(&self) -> u32 {
-        let ints = (self.ints[0] + self.ints[1]) * self.widest;
-        level(self.bools[0] + self.bools[1] + ints, Copy::Entry)
+        let (first, globals, others) = self.ints;
+        level(first + (globals + others) * self.widest, Copy::Entry)
     }
 
     /// The slots of a procedure's fields.
     pub fn slots(&self, program: &Program, scopes: &Scopes, proc: ProcId) -> &Slots {
-        self.procs[proc].get_or_init(|| self.wire(program, scopes, proc))
+        self.procs[proc].get_or_init(|| {
+            let of_global = |var: &VarId| match program.vars[*var].ty {
+                Type::Bool => [self.base[self.global[var] as usize]].into(),
+                ty => self.integer(ty, self.global[var]),
+            };
+            let globals = scopes.globals(proc).iter().map(of_global);
+            let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
+            let others = self.spots[proc].iter().zip(types).map(|(&(behind, place), ty)| match behind {
+                INTEGER => self.integer(ty, self.ints.1 + place),
+                _ => [self.base[behind as usize] + 1 + place].into(),
+            });
+            globals.chain(others).collect()
+        })
     }
 
-    fn wire(&self, program: &Program, scopes: &Scopes, proc: ProcId) -> Slots {
-        let locals = &program.procs[proc].locals;
-        let mut place = HashMap::default();
-        let mut count = [0, 0];
-        for var in self.affinities.order(locals) {
-            let kind = program.vars[var].ty.is_integer() as usize;
-            place.insert(var, count[kind]);
-            count[kind] += 1;
-        }
-        let mut result = |ty: Type| {
-            let kind = ty.is_integer() as usize;
-            count[kind] += 1;
-            count[kind] - 1
+    /// The slots of an integer: those of one bit stand together, the most significant first.
+    fn integer(&self, ty: Type, place: u32) -> Box<[u32]> {
+        let (first, globals, others) = self.ints;
+        let width = ty.bits().map_or(0, u32::from);
+        (0..width).map(|bit| first + (self.widest - 1 - bit) * (globals + others) + place).collect()
+    }
+}
+
+/// Where the locals and results of a procedure stand. `room` and `ints` grow to what any procedure needs.
+fn spots(
+    program: &Program,
+    affinities: &Affinities,
+    global: &HashMap<VarId, u32>,
+    proc: ProcId,
+    room: &mut [u32],
+    ints: &mut u32,
+) -> Box<[Spot]> {
+    let data = &program.procs[proc];
+    let last = room.len() as u32 - 1;
+    let mut taken: HashMap<u32, u32> = HashMap::default();
+    let mut take = |behind: u32| {
+        let place = taken.entry(behind).or_default();
+        *place += 1;
+        let room = if behind == INTEGER { &mut *ints } else { &mut room[behind as usize] };
+        *room = (*room).max(*place);
+        (behind, *place - 1)
+    };
+    let mut spot: HashMap<VarId, Spot> = HashMap::default();
+    for var in affinities.order(&data.locals) {
+        let behind = match program.vars[var].ty {
+            Type::Bool => affinities.anchor(program, global, &spot, var).unwrap_or(last),
+            _ => INTEGER,
         };
-        let of_globals =
-            scopes.globals(proc).iter().map(|&var| self.bits(program.vars[var].ty, self.global[&var], 0));
-        let of_locals = locals.iter().map(|var| self.bits(program.vars[*var].ty, place[var], 1));
-        let fields: Slots = of_globals.chain(of_locals).collect();
-        let results = program.procs[proc].results.iter().map(|&ty| self.bits(ty, result(ty), 1));
-        fields.into_iter().chain(results).collect()
+        spot.insert(var, take(behind));
     }
-
-    /// The slots of a value: `kind` is 0 for globals, 1 for what procedures share.
-    fn bits(&self, ty: Type, position: u32, kind: usize) -> Box<[u32]> {
-        let before = |counts: [u32; 2]| if kind == 0 { 0 } else { counts[0] };
-        match ty {
-            Type::Bool => [before(self.bools) + position].into(),
-            _ => {
-                let row = self.ints[0] + self.ints[1];
-                let first = self.bools[0] + self.bools[1] + before(self.ints) + position;
-                let width = ty.bits().map_or(0, u32::from);
-                (0..width).map(|bit| first + (self.widest - 1 - bit) * row).collect()
-            }
-        }
-    }
+    let locals: Vec<Spot> = data.locals.iter().map(|var| spot[var]).collect();
+    let results = data.results.iter().map(|ty| take(if ty.is_integer() { INTEGER } else { last }));
+    locals.into_iter().chain(results).collect()
 }
 
 /// How much variables have to do with each other.
@@ -157,6 +187,27 @@ impl Affinities {
             }
         }
         all
+    }
+
+    /// The Boolean global behind which a local is to stand: the one it is tied to most, or else the one of the local it
+    /// is tied to most, of those that have a place.
+    fn anchor(
+        &self,
+        program: &Program,
+        global: &HashMap<VarId, u32>,
+        spot: &HashMap<VarId, Spot>,
+        var: VarId,
+    ) -> Option<u32> {
+        let ties = &self.ties[var.index()];
+        let is_bool = |var: &VarId| program.vars[*var].ty == Type::Bool;
+        let best = |place: &dyn Fn(&VarId) -> Option<u32>| {
+            let placed = ties.iter().filter(|(other, _)| is_bool(other));
+            let placed =
+                placed.filter_map(|(other, &strength)| Some((strength, Reverse(*other), place(other)?)));
+            placed.max().map(|(_, _, behind)| behind)
+        };
+        best(&|other| global.get(other).copied())
+            .or_else(|| best(&|other| spot.get(other).map(|spot| spot.0)))
     }
 
     fn tie(&mut self, a: VarId, b: VarId, strength: u32) {

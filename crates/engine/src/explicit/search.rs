@@ -110,7 +110,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
 
     fn run(&mut self, budget: &Budget, observer: &mut dyn Observer) -> Result<(), Why> {
         budget.check()?;
-        let full = |_| Why::Memory(u32::MAX as u64 * 8);
+        let full = |_| Why::Memory(budget.memory());
         self.start().map_err(full)?;
         self.expander.pause_at = PATIENCE;
         while self.missing > 0 {
@@ -120,7 +120,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             }
             if self.expander.evaluations >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.evaluations + PATIENCE;
-                budget.check()?;
+                budget.after(self.expander.evaluations)?;
                 observer.progress(Progress { unit: "contexts", done: self.store.contexts });
                 if self.expander.evaluations > self.stop_at {
                     return Err(Why::Stopped);

@@ -108,7 +108,7 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
     }
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
-    let bdd = Bdd::new(|| budget.check().is_ok());
+    let bdd = Bdd::new(|bytes| budget.allows(bytes as u64).is_ok());
     let mut solver = Solver::new(task, Encoder::new(&machine, bdd));
     stopwatch.lap("prepare_us");
     let end = solver.run(budget, observer);
@@ -150,7 +150,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     }
 
     fn run(&mut self, budget: &Budget, observer: &mut dyn Observer) -> Result<(), Why> {
-        let interrupted = |_: Interrupted| budget.check().err().unwrap_or(Why::Memory(u32::MAX as u64 * 12));
+        // What was denied was memory, if nothing else is amiss.
+        let interrupted = |_: Interrupted| budget.check().err().unwrap_or(Why::Memory(budget.memory()));
         let main = self.task.program.main;
         self.frame(main).map_err(interrupted)?;
         let entry = self.task.program.procs[main].entry;

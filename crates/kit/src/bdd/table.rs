@@ -37,7 +37,7 @@ pub struct Bdd<'w> {
     pub(super) plans: super::ops::Plans,
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
-    watchman: Box<dyn FnMut() -> bool + 'w>,
+    watchman: Box<dyn FnMut(usize) -> bool + 'w>,
     patience: u32,
     /// How many vertices survived the last collection.
     survivors: usize,
@@ -46,8 +46,9 @@ pub struct Bdd<'w> {
 }
 
 impl<'w> Bdd<'w> {
-    /// No diagrams but the constants. The watchman is asked now and then whether work may go on.
-    pub fn new(watchman: impl FnMut() -> bool + 'w) -> Self {
+    /// No diagrams but the constants. The watchman is asked now and then whether work may go on, and before a table
+    /// grows whether it may have so many bytes more.
+    pub fn new(watchman: impl FnMut(usize) -> bool + 'w) -> Self {
         Bdd {
             vertices: vec![Vertex { level: BOTTOM, high: Ref::TRUE, low: Ref::TRUE }],
             free: Vec::new(),
@@ -64,7 +65,7 @@ impl<'w> Bdd<'w> {
 
     /// From now on nobody interrupts.
     pub fn dismiss_watchman(&mut self) {
-        self.watchman = Box::new(|| true);
+        self.watchman = Box::new(|_| true);
     }
 
     /// The number of vertices in use.
@@ -117,8 +118,8 @@ impl<'w> Bdd<'w> {
         }
         let id = self.store(vertex)?;
         self.unique[place] = id;
-        if self.len() * 2 > self.unique.len() {
-            self.grow();
+        if self.len() * 4 > self.unique.len() * 3 {
+            self.grow()?;
         }
         Ok(Ref(id << 1).flip(flip))
     }
@@ -127,9 +128,7 @@ impl<'w> Bdd<'w> {
         self.patience -= 1;
         if self.patience == 0 {
             self.patience = PATIENCE;
-            if !(self.watchman)() {
-                return Err(Interrupted);
-            }
+            self.may(0)?;
         }
         if let Some(id) = self.free.pop() {
             self.vertices[id as usize] = vertex;
@@ -139,14 +138,29 @@ impl<'w> Bdd<'w> {
         if self.vertices.len() >= 1 << 31 {
             return Err(Interrupted);
         }
+        if self.vertices.len() == self.vertices.capacity() {
+            // By a half, not by double: near the limit every byte counts.
+            let more = self.vertices.len() / 2 + 1024;
+            self.may((self.vertices.len() + more) * size_of::<Vertex>())?;
+            self.vertices.reserve_exact(more);
+        }
         self.vertices.push(vertex);
         Ok(self.vertices.len() as u32 - 1)
     }
 
-    /// Twice as many places, and as many results.
-    fn grow(&mut self) {
+    fn may(&mut self, bytes: usize) -> Result<(), Interrupted> {
+        if (self.watchman)(bytes) { Ok(()) } else { Err(Interrupted) }
+    }
+
+    /// Twice as many places; and twice as many results, if there is room for them.
+    fn grow(&mut self) -> Result<(), Interrupted> {
         let size = self.unique.len() * 2;
+        self.may(size * size_of::<u32>())?;
+        self.unique = Vec::new();
         self.index(size);
+        if self.may(size * size_of::<Computed>()).is_err() {
+            return Ok(());
+        }
         let old = std::mem::replace(&mut self.computed, vec![NOTHING; size]);
         for entry in old {
             if entry.operation != u32::MAX {
@@ -154,6 +168,7 @@ impl<'w> Bdd<'w> {
                 self.computed[place] = entry;
             }
         }
+        Ok(())
     }
 
     /// Enters all vertices in use into a table of this size.

@@ -44,7 +44,7 @@ impl Random {
 
 #[test]
 fn operations_agree_with_truth_tables() {
-    let mut bdd = Bdd::new(|| true);
+    let mut bdd = Bdd::new(|_| true);
     let mut random = Random(1);
     let mut pool: Vec<(Ref, u64)> = vec![(Ref::TRUE, !0), (Ref::FALSE, 0)];
     for level in 0..LEVELS {
@@ -94,7 +94,7 @@ fn operations_agree_with_truth_tables() {
 
 #[test]
 fn picking_finds_a_member() {
-    let mut bdd = Bdd::new(|| true);
+    let mut bdd = Bdd::new(|_| true);
     let (a, b, c) = (bdd.var(0).unwrap(), bdd.var(3).unwrap(), bdd.var(5).unwrap());
     let differ = bdd.xor(a, b).unwrap();
     let f = bdd.and(differ, !c).unwrap();
@@ -109,7 +109,7 @@ fn picking_finds_a_member() {
 
 #[test]
 fn picking_under_an_assignment_agrees_with_conjunction() {
-    let mut bdd = Bdd::new(|| true);
+    let mut bdd = Bdd::new(|_| true);
     let mut random = Random(5);
     let mut pool: Vec<Ref> = (0..LEVELS).map(|level| bdd.var(level).unwrap()).collect();
     for round in 0..5_000 {
@@ -143,7 +143,7 @@ fn picking_under_an_assignment_agrees_with_conjunction() {
 
 #[test]
 fn the_watchman_stops_work() {
-    let mut bdd = Bdd::new(|| false);
+    let mut bdd = Bdd::new(|_| false);
     let mut f = Ref::TRUE;
     let result = (0..100_000).try_for_each(|level| {
         let var = bdd.var(level)?;
