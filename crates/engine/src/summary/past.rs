@@ -16,6 +16,7 @@ use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Copy;
 use postbop_ir::{EdgeId, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Ref};
+use rustc_hash::FxHashMap as HashMap;
 
 /// A level with a truth value.
 type Literal = (u32, bool);
@@ -30,8 +31,13 @@ pub struct Memory<'m, 'a, 'w, 't> {
     arrivals: Vec<Arrival>,
     /// Where those of a location begin.
     first: Table<LocId, u32>,
+    /// Where many arrived: what had arrived when, in all and by calls.
+    sums: HashMap<(LocId, bool), Vec<(Ref, Arrival)>>,
     assignment: Assignment,
 }
+
+/// So many arrivals are looked at one by one.
+const FEW: usize = 12;
 
 const CERTAIN: &str = "nobody interrupts, and what arrived came from somewhere";
 
@@ -44,7 +50,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         for (at, arrival) in arrivals.iter().enumerate().rev() {
             first[arrival.loc] = at as u32;
         }
-        Memory { solver, arrivals, first, assignment: Assignment::default() }
+        Memory { solver, arrivals, first, sums: HashMap::default(), assignment: Assignment::default() }
     }
 
     fn proc(&self, loc: LocId) -> ProcId {
@@ -65,19 +71,28 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         }
     }
 
-    /// The earliest arrival with a path edge that agrees with what is decided, of those that `fit`.
-    fn earliest(&mut self, loc: LocId, fit: impl Fn(&Source) -> bool) -> Arrival {
-        for at in self.first[loc] as usize..self.arrivals.len() {
-            let arrival = self.arrivals[at];
-            let bdd = &mut self.solver.encoder.bdd;
-            if arrival.loc == loc
-                && fit(&arrival.source)
-                && bdd.meets(arrival.set, &self.assignment).expect(CERTAIN)
-            {
-                return arrival;
-            }
+    /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
+    fn earliest(&mut self, loc: LocId, calls: bool) -> Arrival {
+        let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
+        let fits = |arrival: &&Arrival| !calls || matches!(arrival.source, Source::Enter(..));
+        let bdd = &mut self.solver.encoder.bdd;
+        let few = here.clone().filter(fits).take(FEW);
+        if let Some(found) =
+            few.copied().find(|arrival| bdd.meets(arrival.set, &self.assignment).expect(CERTAIN))
+        {
+            return found;
         }
-        panic!("{CERTAIN}")
+        // What arrived up to some time only grows with time.
+        let sums = self.sums.entry((loc, calls)).or_insert_with(|| {
+            let mut sum = Ref::FALSE;
+            let mut add = |arrival: &Arrival| {
+                sum = bdd.or(sum, arrival.set).expect(CERTAIN);
+                (sum, *arrival)
+            };
+            here.filter(fits).map(&mut add).collect()
+        });
+        let mut before = |(sum, _): &(Ref, Arrival)| !bdd.meets(*sum, &self.assignment).expect(CERTAIN);
+        sums.get(sums.partition_point(&mut before)).expect(CERTAIN).1
     }
 
     /// Picks literals that satisfy all of these diagrams and agree with what is decided.
@@ -211,7 +226,7 @@ impl Past for Memory<'_, '_, '_, '_> {
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Origin<Point> {
         self.decide(self.proc(*loc), goal, entry, |_| Copy::Now);
-        match self.earliest(*loc, |_| true).source {
+        match self.earliest(*loc, false).source {
             Source::Start | Source::Enter(..) => Origin::Entry,
             Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
             Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
@@ -224,7 +239,7 @@ impl Past for Memory<'_, '_, '_, '_> {
             return None;
         }
         self.decide(callee, goal, entry, |_| Copy::Now);
-        let arrival = self.earliest(*loc, |source| matches!(source, Source::Enter(..)));
+        let arrival = self.earliest(*loc, true);
         let Source::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
         let site = &self.solver.sites[number as usize].site;
         let (edge, enter) = (site.edge, site.enter.0);
