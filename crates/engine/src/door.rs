@@ -55,8 +55,8 @@ pub enum Choice<'a> {
     Named(&'a str),
 }
 
-/// How long an engine that is quick or never done may try first, in its own units.
-const TRIAL: u64 = 200_000;
+/// How long an engine that is quick or never done may try first, in its own units: so many, and so many per edge.
+const TRIAL: (u64, u64) = (200_000, 4);
 
 /// Answers a task.
 ///
@@ -70,7 +70,10 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
             .map(|&engine| (engine, budget.clone()))
             .collect(),
         Choice::Auto => vec![
-            (&Explicit as &dyn Engine, budget.clone().with_effort(TRIAL)),
+            (
+                &Explicit as &dyn Engine,
+                budget.clone().with_effort(TRIAL.0 + TRIAL.1 * task.program.edges.len() as u64),
+            ),
             (&Summary, budget.clone()),
             (&Explicit, budget.clone()),
         ],

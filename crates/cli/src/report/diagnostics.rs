@@ -58,6 +58,11 @@ fn draw(
         let mark = AnnotationKind::Context.span(window.mark.clone()).label(*note);
         group = group.element(window.snippet().path(name).annotation(mark));
     }
+    if main.cut {
+        // The drawing counts columns from where the window begins.
+        let (line, column) = lines.line_column(text, diagnostic.span.start);
+        group = group.element(Level::NOTE.message(format!("at line {line}, column {column}")));
+    }
     if let Some(hint) = &diagnostic.hint {
         group = group.element(Level::HELP.message(hint.as_str()));
     }
@@ -70,6 +75,8 @@ struct Window<'t> {
     source: &'t str,
     line: usize,
     mark: Range<usize>,
+    /// Whether the line begins before the window.
+    cut: bool,
 }
 
 impl<'t> Window<'t> {
@@ -84,7 +91,7 @@ impl<'t> Window<'t> {
         let right = boundary(whole, (to + MARGIN).min(whole.len()));
         let (left, right) = if whole.len() <= WIDEST + 2 * MARGIN { (0, whole.len()) } else { (left, right) };
         let mark = from - left..boundary(whole, to).max(from) - left;
-        Window { source: &whole[left..right], line, mark }
+        Window { source: &whole[left..right], line, mark, cut: left > 0 }
     }
 
     fn snippet(&self) -> Snippet<'t, annotate_snippets::Annotation<'t>> {

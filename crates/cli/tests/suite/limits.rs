@@ -3,7 +3,7 @@
 //! The program counts for longer than anybody waits. Bounds on time are generous, for a busy machine is no bug; what
 //! is meant is that the limit ends the run, and not something else.
 
-use crate::common::{Ran, command, postbop, say, scratch};
+use crate::common::{Ran, command, postbop, scratch};
 use postbop_engine::engines;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -41,8 +41,6 @@ fn time_is_up_near_the_limit() {
 
 /// How far beyond the limit the peak may be: a table that grows is there twice for a moment.
 const NEAR: f64 = 1.5;
-/// Engines that go further, and how far. An engine that no longer does must leave this list.
-const NOT_SO_NEAR: [(&str, f64); 1] = [("summary", 2.6)];
 
 /// The peak as a multiple of the limit.
 fn peak(path: &str, engine: &str, limit: &str, bytes: f64) -> f64 {
@@ -58,13 +56,7 @@ fn memory_is_full_near_the_limit() {
     let path = path.to_str().expect("plain names");
     for engine in engines().iter().map(|engine| engine.name()) {
         let peaks = [("20M", 20e6), ("60M", 60e6)].map(|(limit, bytes)| peak(path, engine, limit, bytes));
-        let exception = NOT_SO_NEAR.iter().find(|(name, _)| *name == engine).map(|(_, near)| *near);
-        let near = exception.unwrap_or(NEAR);
-        assert!(peaks.iter().all(|&peak| peak > 0.25 && peak < near), "{engine}: {peaks:?} of the limit");
-        if exception.is_some() {
-            say(&format!("limits: {engine} is EXCEPTED from staying near its memory limit: {peaks:?} of it"));
-            assert!(peaks.iter().any(|&peak| peak >= NEAR), "{engine} needs no exception any more");
-        }
+        assert!(peaks.iter().all(|&peak| peak > 0.25 && peak < NEAR), "{engine}: {peaks:?} of the limit");
     }
 }
 

@@ -9,6 +9,7 @@ mod cases;
 mod command_line;
 mod common;
 mod corpus;
+mod documents;
 mod fuzz;
 mod interpreter;
 mod limits;
