@@ -181,10 +181,11 @@ fn judge_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> O
 }
 
 fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
-    for engine in engines() {
+    let named = engines().iter().map(|engine| (engine.name(), Choice::Named(engine.name())));
+    for (name, choice) in named.chain([("auto", Choice::Auto)]) {
         for shortest in [false, true] {
             let task = Task { program, targets, shortest };
-            let report = verify(&task, Choice::Named(engine.name()), &Budget::unlimited(), &mut Silent);
+            let report = verify(&task, choice, &Budget::unlimited(), &mut Silent);
             for (verdict, &least) in report.verdicts.iter().zip(least) {
                 let agrees = match (verdict, least) {
                     (Verdict::Holds, None) => true,
@@ -198,7 +199,6 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
                         Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
                         Verdict::Unknown(why) => format!("unknown ({why})"),
                     };
-                    let name = engine.name();
                     return Some(format!(
                         "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
                     ));
