@@ -1,6 +1,7 @@
 //! Room `engine/encode`: what engines know of a program before they start.
 
 pub mod blast;
+pub mod hunt;
 pub mod live;
 pub mod machine;
 pub mod scope;

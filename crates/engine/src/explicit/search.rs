@@ -10,15 +10,15 @@
 //! all its steps; no derivation leads to a smaller number than those it starts from, so the first time a context is
 //! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
 //!
-//! Once a target is reached the others get a fair share of further work, then the search stops.
 
 use super::past::Memory;
 use super::store::{NOBODY, Origin, Store};
 use crate::budget::{Budget, Observer, Progress};
+use crate::encode::hunt::Hunt;
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
+use crate::verdict::{Outcome, Stopwatch, Why};
 use postbop_ir::{EdgeId, LocId, Task};
 use postbop_kit::rows::Full;
 use std::cmp::Reverse;
@@ -27,8 +27,8 @@ use std::collections::BinaryHeap;
 /// How many evaluations pass between two looks at the budget.
 const PATIENCE: u64 = 1 << 10;
 
-/// After a violation the search goes on for this many times the evaluations so far, and this many more.
-const FAIR_SHARE: (u64, u64) = (4, 2_000_000);
+/// After a violation so many evaluations are spent on the other targets in any case.
+const FAIR_SHARE: u64 = 2_000_000;
 
 /// Unfinished business.
 enum Business {
@@ -62,11 +62,7 @@ struct Search<'m, 'a, 't> {
     taken: Vec<bool>,
     /// By shortest search: the context whose edges are followed, and how far.
     current: Option<(u32, usize, bool)>,
-    /// The targets at a location, for the few locations that have any; and who reached them.
-    targets: Vec<(LocId, usize)>,
-    reached: Vec<Option<u32>>,
-    missing: usize,
-    stop_at: u64,
+    hunt: Hunt<u32>,
     resumed: Vec<u64>,
 }
 
@@ -86,10 +82,6 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
 
 impl<'m, 'a, 't> Search<'m, 'a, 't> {
     fn new(machine: &'m Machine<'a>, task: &'t Task<'t>) -> Self {
-        let of =
-            |(at, target): (usize, &'t postbop_ir::Target)| target.locs.iter().map(move |&loc| (loc, at));
-        let mut targets: Vec<(LocId, usize)> = task.targets.iter().enumerate().flat_map(of).collect();
-        targets.sort_unstable();
         Search {
             machine,
             task,
@@ -100,10 +92,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             steps: Vec::new(),
             taken: Vec::new(),
             current: None,
-            targets,
-            reached: vec![None; task.targets.len()],
-            missing: task.targets.len(),
-            stop_at: u64::MAX,
+            hunt: Hunt::new(task, FAIR_SHARE),
             resumed: Vec::new(),
         }
     }
@@ -113,7 +102,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         let full = |_| Why::Memory(budget.memory());
         self.start().map_err(full)?;
         self.expander.pause_at = PATIENCE;
-        while self.missing > 0 {
+        while !self.hunt.is_over() {
             let more = if self.task.shortest { self.take() } else { self.work() };
             if !more.map_err(full)? {
                 return Ok(());
@@ -122,9 +111,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
                 self.expander.pause_at = self.expander.evaluations + PATIENCE;
                 budget.after(self.expander.evaluations)?;
                 observer.progress(Progress { unit: "contexts", done: self.store.contexts });
-                if self.expander.evaluations > self.stop_at {
-                    return Err(Why::Stopped);
-                }
+                self.hunt.goes_on(self.expander.evaluations)?;
             }
         }
         Ok(())
@@ -164,7 +151,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
                 self.heap.push(Reverse((total, context)));
             }
         } else if new {
-            self.reach(context, loc);
+            self.hunt.reach(loc, context, self.expander.evaluations);
             let business = if self.is_exit(context) {
                 self.store.entries[entry as usize].exits.push(context);
                 let end = self.store.entries[entry as usize].callers.len();
@@ -180,19 +167,6 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     fn is_exit(&self, context: u32) -> bool {
         let loc = self.store.loc(context);
         self.machine.program.procs[self.machine.program.locs[loc].proc].exit == loc
-    }
-
-    /// Notes which targets a context reaches.
-    fn reach(&mut self, context: u32, loc: LocId) {
-        let first = self.targets.partition_point(|&(other, _)| other < loc);
-        for &(_, target) in self.targets[first..].iter().take_while(|&&(other, _)| other == loc) {
-            if self.reached[target].is_none() {
-                self.reached[target] = Some(context);
-                self.missing -= 1;
-                let (times, more) = FAIR_SHARE;
-                self.stop_at = self.stop_at.min(self.expander.evaluations * (times + 1) + more);
-            }
-        }
     }
 
     /// One piece of work of the depth-first search; false if none is left.
@@ -236,7 +210,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         if std::mem::replace(&mut self.taken[context as usize], true) {
             return Ok(true);
         }
-        self.reach(context, self.store.loc(context));
+        self.hunt.reach(self.store.loc(context), context, self.expander.evaluations);
         if self.is_exit(context) {
             let entry = self.store.entry_of(context) as usize;
             self.store.entries[entry].exits.push(context);
@@ -367,13 +341,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         ];
         let mut memory = Memory { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory);
-        let verdict = |context: &Option<u32>| match (*context, &stopped) {
-            (Some(context), _) => {
-                Verdict::Violated(retracer.trace(context, self.store.valuation(context).to_vec()))
-            }
-            (None, Some(why)) => Verdict::Unknown(why.clone()),
-            (None, None) => Verdict::Holds,
-        };
-        Outcome { verdicts: self.reached.iter().map(verdict).collect(), stats }
+        let trace = |context: u32| retracer.trace(context, self.store.valuation(context).to_vec());
+        Outcome { verdicts: self.hunt.verdicts(stopped, trace), stats }
     }
 }

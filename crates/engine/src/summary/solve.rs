@@ -18,17 +18,18 @@ use super::order::Order;
 use super::past::Memory;
 use super::relation::{Encoder, Frame};
 use crate::budget::{Budget, Observer, Progress};
+use crate::encode::hunt::Hunt;
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Stopwatch, Verdict, Why};
+use crate::verdict::{Outcome, Stopwatch, Why};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
-/// After a violation the search goes on for this many times the images so far, and this many more.
-const FAIR_SHARE: (u64, u64) = (4, 100_000);
+/// After a violation so many images are spent on the other targets in any case.
+const FAIR_SHARE: u64 = 100_000;
 
 /// Where a set came from.
 #[derive(Clone, Copy, Debug)]
@@ -94,11 +95,8 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) parts: Table<ProcId, Vec<(u64, Ref)>>,
     /// By shortest search, for each call: what was pushed over it when.
     pub(super) pushed: Vec<Vec<(u64, Ref)>>,
-    targets: Vec<(LocId, usize)>,
-    reached: Vec<Option<LocId>>,
-    missing: usize,
+    hunt: Hunt<LocId>,
     images: u64,
-    stop_at: u64,
 }
 
 /// Answers a task.
@@ -122,10 +120,6 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
 impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     fn new(task: &'t Task<'t>, encoder: Encoder<'m, 'a, 'w>) -> Self {
         let program = task.program;
-        let of =
-            |(at, target): (usize, &'t postbop_ir::Target)| target.locs.iter().map(move |&loc| (loc, at));
-        let mut targets: Vec<(LocId, usize)> = task.targets.iter().enumerate().flat_map(of).collect();
-        targets.sort_unstable();
         Solver {
             encoder,
             task,
@@ -141,11 +135,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             entered: Table::filled(program.procs.len(), Vec::new()),
             parts: Table::filled(program.procs.len(), Vec::new()),
             pushed: Vec::new(),
-            targets,
-            reached: vec![None; task.targets.len()],
-            missing: task.targets.len(),
+            hunt: Hunt::new(task, FAIR_SHARE),
             images: 0,
-            stop_at: u64::MAX,
         }
     }
 
@@ -157,7 +148,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let entry = self.task.program.procs[main].entry;
         self.arrive(entry, Ref::TRUE, Source::Start, 0).map_err(interrupted)?;
         let mut rounds = 0u64;
-        while self.missing > 0 {
+        while !self.hunt.is_over() {
             let more = if self.task.shortest { self.nearest() } else { self.next() };
             if !more.map_err(interrupted)? {
                 return Ok(());
@@ -167,9 +158,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 budget.check()?;
                 observer.progress(Progress { unit: "vertices", done: self.encoder.bdd.len() as u64 });
             }
-            if self.images > self.stop_at {
-                return Err(Why::Stopped);
-            }
+            self.hunt.goes_on(self.images)?;
             if self.encoder.bdd.wants_collection() {
                 self.collect();
             }
@@ -192,7 +181,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let new = self.encoder.bdd.and(set, !place.reach)?;
         if new != Ref::FALSE {
             self.places[loc].reach = self.encoder.bdd.or(place.reach, new)?;
-            self.reach(loc);
+            self.hunt.reach(loc, loc, self.images);
             self.push(loc, new, time)?;
         }
         Ok(true)
@@ -221,25 +210,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let reach = self.encoder.bdd.or(place.reach, new)?;
         let fresh = self.encoder.bdd.or(place.fresh, new)?;
         self.places[loc] = Place { reach, fresh };
-        self.reach(loc);
+        self.hunt.reach(loc, loc, self.images);
         if place.fresh == Ref::FALSE {
             let rank = self.encoder.machine.scopes.rank(self.task.program.locs[loc].proc);
             self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
         }
         Ok(())
-    }
-
-    /// Notes which targets are at a location that is reached.
-    fn reach(&mut self, loc: LocId) {
-        let first = self.targets.partition_point(|&(other, _)| other < loc);
-        for &(_, target) in self.targets[first..].iter().take_while(|&&(other, _)| other == loc) {
-            if self.reached[target].is_none() {
-                self.reached[target] = Some(loc);
-                self.missing -= 1;
-                let (times, more) = FAIR_SHARE;
-                self.stop_at = self.stop_at.min(self.images * (times + 1) + more);
-            }
-        }
     }
 
     pub(super) fn image(&mut self, set: Ref, (relation, plan): (Ref, Plan)) -> Result<Ref, Interrupted> {
@@ -365,17 +341,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         ];
         let machine = self.encoder.machine;
         self.encoder.bdd.dismiss_watchman();
-        let reached = std::mem::take(&mut self.reached);
+        let hunt = self.hunt.clone();
         let mut memory = Memory::new(self);
         let mut retracer = Retracer::new(machine, &mut memory);
-        let verdict = |loc: Option<LocId>| match (loc, &stopped) {
-            (Some(loc), _) => {
-                let open = machine.layout(machine.program.locs[loc].proc).open.clone();
-                Verdict::Violated(retracer.trace((loc, Vec::new()), open))
-            }
-            (None, Some(why)) => Verdict::Unknown(why.clone()),
-            (None, None) => Verdict::Holds,
+        let trace = |loc: LocId| {
+            let open = machine.layout(machine.program.locs[loc].proc).open.clone();
+            retracer.trace((loc, Vec::new()), open)
         };
-        Outcome { verdicts: reached.into_iter().map(verdict).collect(), stats }
+        Outcome { verdicts: hunt.verdicts(stopped, trace), stats }
     }
 }
