@@ -1,4 +1,5 @@
-//! How fast our decision diagrams are, beside the field's library, on the two things a model checker does with them.
+//! Room `kit`: how fast our decision diagrams are, beside the field's library, on the two things a model checker
+//! does with them.
 //!
 //! `cargo run --release -p postbop-kit --example images`
 
