@@ -71,6 +71,17 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         }
     }
 
+    /// The earliest arrival with a path edge of these values.
+    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Arrival {
+        let first = self.first[loc] as usize;
+        let sole = self.arrivals.get(first + 1).is_none_or(|next| next.loc != loc);
+        if sole {
+            return self.arrivals[first];
+        }
+        self.decide(self.proc(loc), goal, entry, |_| Copy::Now);
+        self.earliest(loc, false)
+    }
+
     /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
     fn earliest(&mut self, loc: LocId, calls: bool) -> Arrival {
         let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
@@ -225,8 +236,7 @@ impl Past for Memory<'_, '_, '_, '_> {
     }
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Origin<Point> {
-        self.decide(self.proc(*loc), goal, entry, |_| Copy::Now);
-        match self.earliest(*loc, false).source {
+        match self.arrival(*loc, entry, goal).source {
             Source::Start | Source::Enter(..) => Origin::Entry,
             Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
             Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
