@@ -61,8 +61,8 @@ impl Budget {
         if effort > self.effort { Err(Why::Effort) } else { self.allows(0) }
     }
 
-    /// Whether the work may go on with so many bytes more.
-    pub fn allows(&self, bytes: u64) -> Result<(), Why> {
+    /// Whether there is time left. What was found may be written down even where the memory is used up.
+    pub fn check_time(&self) -> Result<(), Why> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Why::Cancelled);
         }
@@ -71,6 +71,12 @@ impl Budget {
         {
             return Err(Why::Time(limit));
         }
+        Ok(())
+    }
+
+    /// Whether the work may go on with so many bytes more.
+    pub fn allows(&self, bytes: u64) -> Result<(), Why> {
+        self.check_time()?;
         match self.memory {
             Some(limit) if (self.used)().saturating_add(bytes) > limit => Err(Why::Memory(limit)),
             _ => Ok(()),

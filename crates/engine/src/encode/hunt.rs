@@ -55,10 +55,15 @@ impl<P: Clone> Hunt<P> {
         if work > self.stop_at { Err(Why::Stopped) } else { Ok(()) }
     }
 
-    /// The verdicts, given why the hunt ended, if not because nothing was left to do.
-    pub fn verdicts(self, stopped: Option<Why>, mut trace: impl FnMut(P) -> Trace) -> Vec<Verdict> {
+    /// The verdicts, given why the hunt ended, if not because nothing was left to do. A target that was reached but for
+    /// whose trace there was no time is unknown: no violation without a trace.
+    pub fn verdicts(
+        self,
+        stopped: Option<Why>,
+        mut trace: impl FnMut(P) -> Result<Trace, Why>,
+    ) -> Vec<Verdict> {
         let verdict = |point: Option<P>| match (point, &stopped) {
-            (Some(point), _) => Verdict::Violated(trace(point)),
+            (Some(point), _) => trace(point).map_or_else(Verdict::Unknown, Verdict::Violated),
             (None, Some(why)) => Verdict::Unknown(why.clone()),
             (None, None) => Verdict::Holds,
         };

@@ -3,6 +3,7 @@
 use super::store::{NOBODY, Store};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
+use crate::verdict::Why;
 use postbop_ir::LocId;
 
 /// The contexts of a search are the points of its past.
@@ -20,28 +21,32 @@ impl Past for Memory<'_, '_, '_> {
         self.store.loc(context)
     }
 
-    fn origin(&mut self, &context: &u32, goal: &[u64]) -> Origin<u32> {
+    fn origin(&mut self, &context: &u32, goal: &[u64]) -> Result<Origin<u32>, Why> {
         let origin = self.store.origin(context);
         if origin.from == NOBODY {
-            return Origin::Entry;
+            return Ok(Origin::Entry);
         }
         if origin.exit == NOBODY {
             let row = self.store.valuation(origin.from).to_vec();
-            return Origin::Step { from: origin.from, row, edge: origin.edge };
+            return Ok(Origin::Step { from: origin.from, row, edge: origin.edge });
         }
         let from = self.store.origin(origin.from).from;
         let row = self.store.valuation(from).to_vec();
         let inside = self.inside(context, origin.exit, goal);
-        Origin::Return { from, row, edge: origin.edge, exit: origin.exit, inside }
+        Ok(Origin::Return { from, row, edge: origin.edge, exit: origin.exit, inside })
     }
 
-    fn caller(&mut self, &entry: &u32, _: &[u64]) -> Option<Caller<u32>> {
+    fn caller(&mut self, &entry: &u32, _: &[u64]) -> Result<Option<Caller<u32>>, Why> {
         let suspension = self.store.entries[self.store.entry_of(entry) as usize].first;
         if suspension == NOBODY {
-            return None;
+            return Ok(None);
         }
         let origin = self.store.origin(suspension);
-        Some(Caller { from: origin.from, row: self.store.valuation(origin.from).to_vec(), edge: origin.edge })
+        Ok(Some(Caller {
+            from: origin.from,
+            row: self.store.valuation(origin.from).to_vec(),
+            edge: origin.edge,
+        }))
     }
 }
 

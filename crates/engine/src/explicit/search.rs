@@ -24,8 +24,8 @@ use postbop_kit::rows::Full;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How many evaluations pass between two looks at the budget.
-const PATIENCE: u64 = 1 << 10;
+/// How much work is done between two looks at the budget.
+const PATIENCE: u64 = 1 << 14;
 
 /// After a violation so many evaluations are spent on the other targets in any case.
 const FAIR_SHARE: u64 = 2_000_000;
@@ -54,7 +54,6 @@ struct Search<'m, 'a, 't> {
     task: &'t Task<'t>,
     expander: Expander<'m, 'a>,
     store: Store,
-    /// By depth first search.
     business: Vec<Business>,
     /// By shortest search: contexts by number of steps, and for every row its steps inside the procedure.
     heap: BinaryHeap<Reverse<(u64, u32)>>,
@@ -74,7 +73,7 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
     stopwatch.lap("prepare_us");
     let end = search.run(budget, observer);
     stopwatch.lap("search_us");
-    let mut outcome = search.outcome(end.err());
+    let mut outcome = search.outcome(end.err(), budget);
     stopwatch.lap("trace_us");
     outcome.stats.extend(stopwatch.laps());
     outcome
@@ -103,12 +102,14 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         self.start().map_err(full)?;
         self.expander.pause_at = PATIENCE;
         while !self.hunt.is_over() {
-            let more = if self.task.shortest { self.take() } else { self.work() };
+            // A shortest search follows up what it took before it takes the next.
+            let take = self.task.shortest && self.business.is_empty();
+            let more = if take { self.take() } else { self.work() };
             if !more.map_err(full)? {
                 return Ok(());
             }
-            if self.expander.evaluations >= self.expander.pause_at {
-                self.expander.pause_at = self.expander.evaluations + PATIENCE;
+            if self.expander.work >= self.expander.pause_at {
+                self.expander.pause_at = self.expander.work + PATIENCE;
                 budget.after(self.expander.evaluations)?;
                 observer.progress(Progress { unit: "contexts", done: self.store.contexts });
                 self.hunt.goes_on(self.expander.evaluations)?;
@@ -212,11 +213,11 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         }
         self.hunt.reach(self.store.loc(context), context, self.expander.evaluations);
         if self.is_exit(context) {
-            let entry = self.store.entry_of(context) as usize;
-            self.store.entries[entry].exits.push(context);
-            for at in 0..self.store.entries[entry].callers.len() {
-                self.come_back(self.store.entries[entry].callers[at], context)?;
-            }
+            let number = self.store.entry_of(context) as usize;
+            let entry = &mut self.store.entries[number];
+            entry.exits.push(context);
+            let end = entry.callers.len();
+            self.business.push(Business::Callers { exit: context, next: 0, end });
             return Ok(true);
         }
         self.current = Some((context, 0, true));
@@ -300,13 +301,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             return self.enter(entered, row);
         }
         let end = self.store.entries[entered as usize].exits.len();
-        if !self.task.shortest {
-            self.business.push(Business::Exits { suspension, next: 0, end });
-            return Ok(());
-        }
-        for at in 0..end {
-            self.come_back(suspension, self.store.entries[entered as usize].exits[at])?;
-        }
+        self.business.push(Business::Exits { suspension, next: 0, end });
         Ok(())
     }
 
@@ -320,6 +315,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         let mut row = std::mem::take(&mut self.resumed);
         row.clear();
         row.extend_from_slice(self.store.kept(suspension));
+        self.expander.work += 1 + call.back.len() as u64;
         for &(field, from) in &call.back {
             here[field].set(&mut row, there[from].get(self.store.valuation(exit)));
         }
@@ -331,7 +327,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         Ok(())
     }
 
-    fn outcome(self, stopped: Option<Why>) -> Outcome {
+    fn outcome(self, stopped: Option<Why>, budget: &Budget) -> Outcome {
         let summaries = self.store.entries.iter().map(|entry| entry.exits.len() as u64).sum();
         let stats = vec![
             ("contexts", self.store.contexts),
@@ -340,7 +336,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             ("evaluations", self.expander.evaluations),
         ];
         let mut memory = Memory { machine: self.machine, store: &self.store };
-        let mut retracer = Retracer::new(self.machine, &mut memory);
+        let mut retracer = Retracer::new(self.machine, &mut memory, budget);
         let trace = |context: u32| retracer.trace(context, self.store.valuation(context).to_vec());
         Outcome { verdicts: self.hunt.verdicts(stopped, trace), stats }
     }

@@ -12,11 +12,14 @@
 
 use super::calls::Lift;
 use super::solve::{Arrival, Solver, Source};
+use crate::budget::Budget;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Copy;
+use crate::verdict::Why;
 use postbop_ir::{EdgeId, LocId, ProcId, Table};
-use postbop_kit::bdd::{Assignment, Ref};
+use postbop_kit::bdd::{Assignment, Interrupted, Ref};
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::hash_map::Entry;
 
 /// A level with a truth value.
 type Literal = (u32, bool);
@@ -26,6 +29,7 @@ type Point = (LocId, Vec<Literal>);
 
 /// The past of a fixpoint.
 pub struct Memory<'m, 'a, 'w, 't> {
+    budget: &'w Budget,
     solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
     arrivals: Vec<Arrival>,
@@ -39,18 +43,25 @@ pub struct Memory<'m, 'a, 'w, 't> {
 /// So many arrivals are looked at one by one.
 const FEW: usize = 12;
 
-const CERTAIN: &str = "nobody interrupts, and what arrived came from somewhere";
+const CERTAIN: &str = "what arrived came from somewhere";
 
 impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     /// The past of what a solver did.
-    pub fn new(mut solver: Solver<'m, 'a, 'w, 't>) -> Self {
+    pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
         let mut arrivals = std::mem::take(&mut solver.arrivals);
         arrivals.sort_by_key(|arrival| (arrival.loc, arrival.time));
         let mut first = Table::filled(solver.encoder.machine.program.locs.len(), 0);
         for (at, arrival) in arrivals.iter().enumerate().rev() {
             first[arrival.loc] = at as u32;
         }
-        Memory { solver, arrivals, first, sums: HashMap::default(), assignment: Assignment::default() }
+        Memory {
+            budget,
+            solver,
+            arrivals,
+            first,
+            sums: HashMap::default(),
+            assignment: Assignment::default(),
+        }
     }
 
     fn proc(&self, loc: LocId) -> ProcId {
@@ -72,43 +83,50 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     }
 
     /// The earliest arrival with a path edge of these values.
-    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Arrival {
+    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Arrival, Interrupted> {
         let first = self.first[loc] as usize;
         let sole = self.arrivals.get(first + 1).is_none_or(|next| next.loc != loc);
         if sole {
-            return self.arrivals[first];
+            return Ok(self.arrivals[first]);
         }
         self.decide(self.proc(loc), goal, entry, |_| Copy::Now);
         self.earliest(loc, false)
     }
 
     /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
-    fn earliest(&mut self, loc: LocId, calls: bool) -> Arrival {
+    fn earliest(&mut self, loc: LocId, calls: bool) -> Result<Arrival, Interrupted> {
         let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
         let fits = |arrival: &&Arrival| !calls || matches!(arrival.source, Source::Enter(..));
         let bdd = &mut self.solver.encoder.bdd;
-        let few = here.clone().filter(fits).take(FEW);
-        if let Some(found) =
-            few.copied().find(|arrival| bdd.meets(arrival.set, &self.assignment).expect(CERTAIN))
-        {
-            return found;
+        for arrival in here.clone().filter(fits).take(FEW) {
+            if bdd.meets(arrival.set, &self.assignment)? {
+                return Ok(*arrival);
+            }
         }
         // What arrived up to some time only grows with time.
-        let sums = self.sums.entry((loc, calls)).or_insert_with(|| {
-            let mut sum = Ref::FALSE;
-            let mut add = |arrival: &Arrival| {
-                sum = bdd.or(sum, arrival.set).expect(CERTAIN);
-                (sum, *arrival)
-            };
-            here.filter(fits).map(&mut add).collect()
-        });
-        let mut before = |(sum, _): &(Ref, Arrival)| !bdd.meets(*sum, &self.assignment).expect(CERTAIN);
-        sums.get(sums.partition_point(&mut before)).expect(CERTAIN).1
+        if let Entry::Vacant(vacant) = self.sums.entry((loc, calls)) {
+            let mut sums: Vec<(Ref, Arrival)> = Vec::new();
+            for arrival in here.filter(fits) {
+                let before = sums.last().map_or(Ref::FALSE, |&(sum, _)| sum);
+                sums.push((bdd.or(before, arrival.set)?, *arrival));
+            }
+            vacant.insert(sums);
+        }
+        let sums = &self.sums[&(loc, calls)];
+        let (mut low, mut high) = (0, sums.len() - 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match bdd.meets(sums[middle].0, &self.assignment)? {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Ok(sums[low].1)
     }
 
     /// Picks literals that satisfy all of these diagrams and agree with what is decided.
-    fn pick(&mut self, parts: &[Ref]) -> Option<Vec<Literal>> {
-        self.solver.encoder.bdd.pick_all(parts, &self.assignment).expect(CERTAIN)
+    fn pick(&mut self, parts: &[Ref]) -> Result<Option<Vec<Literal>>, Interrupted> {
+        self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
     /// The valuation that literals give to the fields of a procedure at some copy. A field of which some bits were
@@ -135,9 +153,8 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
                 picked.sort_by_key(|&(level, _)| level);
                 picked.dedup_by_key(|&mut (level, _)| level);
             }
-            let (least, greatest) = field.range();
-            // Bits are two's complement: beyond the greatest value they mean a negative one.
-            let value = if least < 0 && value > greatest { value - (1 << width) } else { value };
+            // Bits are two's complement: of a signed number the first one spreads.
+            let value = if field.range().0 < 0 { value << (64 - width) >> (64 - width) } else { value };
             field.set(&mut row, Some(value));
         }
         row
@@ -157,16 +174,22 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         ((loc, self.entry_literals(proc, &picked)), row)
     }
 
-    fn stepped(&mut self, edge: EdgeId, set: Ref, entry: &[Literal], goal: &[u64]) -> Origin<Point> {
+    fn stepped(
+        &mut self,
+        edge: EdgeId,
+        set: Ref,
+        entry: &[Literal],
+        goal: &[u64],
+    ) -> Result<Origin<Point>, Interrupted> {
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let proc = self.proc(loc);
         let changes = self.solver.changes(edge);
         let next = |field| if changes(field) { Copy::Next } else { Copy::Now };
         self.decide(proc, goal, entry, next);
         let relation = self.solver.relation(edge);
-        let picked = self.pick(&[relation, set]).expect(CERTAIN);
+        let picked = self.pick(&[relation, set])?.expect(CERTAIN);
         let (from, row) = self.before(loc, picked);
-        Origin::Step { from, row, edge }
+        Ok(Origin::Step { from, row, edge })
     }
 
     fn returned(
@@ -176,24 +199,28 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         lifts: std::ops::Range<u32>,
         entry: &[Literal],
         goal: &[u64],
-    ) -> Origin<Point> {
+    ) -> Result<Origin<Point>, Interrupted> {
         let site = &self.solver.sites[number as usize].site;
         let (edge, callee, pass, changed) = (site.edge, site.callee, site.pass.0, site.changed.clone());
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
         self.decide(self.proc(loc), goal, entry, next);
-        let mut by_lift = |at: u32| {
+        let mut found = None;
+        for at in lifts {
             let Lift { relation, summary, .. } = self.solver.sites[number as usize].lifts[at as usize];
-            self.pick(&[relation, set, pass, summary])
-        };
-        let mut picked = lifts.into_iter().find_map(&mut by_lift).expect(CERTAIN);
+            found = self.pick(&[relation, set, pass, summary])?;
+            if found.is_some() {
+                break;
+            }
+        }
+        let mut picked = found.expect(CERTAIN);
         let proc = self.proc(loc);
         let row = self.row(proc, &mut picked, |_| Some(Copy::Now));
         let from = (loc, self.entry_literals(proc, &picked));
         let exit = self.solver.encoder.machine.program.procs[callee].exit;
         let inside = self.exit_row(edge, &mut picked);
         let at_entry = self.entered(callee, &picked);
-        Origin::Return { from, row, edge, exit: (exit, at_entry), inside }
+        Ok(Origin::Return { from, row, edge, exit: (exit, at_entry), inside })
     }
 
     /// The valuation at a callee's exit, as far as the call has a use for it, given what was picked over a summary in
@@ -235,21 +262,34 @@ impl Past for Memory<'_, '_, '_, '_> {
         point.0
     }
 
-    fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Origin<Point> {
-        match self.arrival(*loc, entry, goal).source {
-            Source::Start | Source::Enter(..) => Origin::Entry,
+    fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
+        let found = self.arrival(*loc, entry, goal).and_then(|arrival| match arrival.source {
+            Source::Start | Source::Enter(..) => Ok(Origin::Entry),
             Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
             Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
-        }
+        });
+        found.map_err(|_| self.why())
     }
 
-    fn caller(&mut self, (loc, entry): &Point, goal: &[u64]) -> Option<Caller<Point>> {
+    fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
+        self.entering(entry, goal).map_err(|_| self.why())
+    }
+}
+
+impl Memory<'_, '_, '_, '_> {
+    /// Why the watchman said stop.
+    fn why(&self) -> Why {
+        self.budget.check_time().err().unwrap_or(Why::Memory(self.budget.memory()))
+    }
+
+    /// The call that first entered a procedure with these values.
+    fn entering(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
         let callee = self.proc(*loc);
         if callee == self.solver.encoder.machine.program.main {
-            return None;
+            return Ok(None);
         }
         self.decide(callee, goal, entry, |_| Copy::Now);
-        let arrival = self.earliest(*loc, true);
+        let arrival = self.earliest(*loc, true)?;
         let Source::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
         let site = &self.solver.sites[number as usize].site;
         let (edge, enter) = (site.edge, site.enter.0);
@@ -261,8 +301,8 @@ impl Past for Memory<'_, '_, '_, '_> {
         fields[params.end..].iter().for_each(|field| field.set(&mut goal, None));
         let copy = |field| if params.contains(&field) { Copy::Next } else { Copy::Now };
         self.decide(callee, &goal, &[], copy);
-        let picked = self.pick(&[enter, set]).expect(CERTAIN);
+        let picked = self.pick(&[enter, set])?.expect(CERTAIN);
         let (from, row) = self.before(self.solver.encoder.machine.program.edges[edge].from, picked);
-        Some(Caller { from, row, edge })
+        Ok(Some(Caller { from, row, edge }))
     }
 }

@@ -85,7 +85,7 @@ pub struct Solver<'m, 'a, 'w, 't> {
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
-    /// Locations with something fresh, the next one last.
+    /// Locations with something fresh, by rank and order.
     agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
     order: Order,
     /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
@@ -111,7 +111,7 @@ pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outco
     stopwatch.lap("prepare_us");
     let end = solver.run(budget, observer);
     stopwatch.lap("search_us");
-    let mut outcome = solver.outcome(end.err());
+    let mut outcome = solver.outcome(end.err(), budget);
     stopwatch.lap("trace_us");
     outcome.stats.extend(stopwatch.laps());
     outcome
@@ -331,7 +331,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         |field| sets.iter().any(|set| set.live && set.field == field)
     }
 
-    fn outcome(mut self, stopped: Option<Why>) -> Outcome {
+    fn outcome(mut self, stopped: Option<Why>, budget: &'w Budget) -> Outcome {
         let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
         let stats = vec![
             ("vertices", self.encoder.bdd.peak() as u64),
@@ -340,10 +340,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             ("summaries", lifts),
         ];
         let machine = self.encoder.machine;
-        self.encoder.bdd.dismiss_watchman();
+        self.encoder.bdd.relieve(|_| budget.check_time().is_ok());
         let hunt = self.hunt.clone();
-        let mut memory = Memory::new(self);
-        let mut retracer = Retracer::new(machine, &mut memory);
+        let mut memory = Memory::new(self, budget);
+        let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
             retracer.trace((loc, Vec::new()), open)

@@ -63,9 +63,9 @@ impl<'w> Bdd<'w> {
         }
     }
 
-    /// From now on nobody interrupts.
-    pub fn dismiss_watchman(&mut self) {
-        self.watchman = Box::new(|_| true);
+    /// Another watchman takes over.
+    pub fn relieve(&mut self, watchman: impl FnMut(usize) -> bool + 'w) {
+        self.watchman = Box::new(watchman);
     }
 
     /// The number of vertices in use.

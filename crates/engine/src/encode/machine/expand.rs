@@ -20,6 +20,8 @@
 use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
 use super::layout::Field;
 use super::value::{NONE, Val, binary, ite, unary};
+use crate::budget::Budget;
+use crate::verdict::Why;
 use postbop_ir::{LocId, Op};
 
 /// A hole narrowed to a range.
@@ -74,6 +76,12 @@ pub enum Goal<'a> {
     Call(&'a [u64], &'a [u64]),
 }
 
+/// The choices of an edge, and the valuation before it.
+pub type Explanation = (Vec<Option<i64>>, Vec<u64>);
+
+/// How much work on one explanation is done between two looks at the budget.
+const PATIENCE: u64 = 1 << 16;
+
 /// Enumerates successors. All its memory is reused from edge to edge.
 pub struct Expander<'m, 'a> {
     machine: &'m Machine<'a>,
@@ -90,7 +98,9 @@ pub struct Expander<'m, 'a> {
     only: bool,
     /// How many evaluations were made.
     pub evaluations: u64,
-    /// At how many evaluations to pause.
+    /// How much work that was: operators run, and decisions looked at.
+    pub work: u64,
+    /// At how much work to pause.
     pub pause_at: u64,
 }
 
@@ -108,6 +118,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             kept,
             only: false,
             evaluations: 0,
+            work: 0,
             pause_at: u64::MAX,
         }
     }
@@ -133,8 +144,9 @@ impl<'m, 'a> Expander<'m, 'a> {
 
     /// Evaluates until there is a successor or nothing is left to decide above `floor`.
     fn search(&mut self, site: Site, floor: usize, goal: Goal) -> Next {
-        while self.evaluations < self.pause_at {
+        while self.work < self.pause_at {
             self.evaluations += 1;
+            self.work += 1;
             match self.evaluate(site, goal) {
                 Evaluated::Success => return Next::Found,
                 Evaluated::Needs(hole) => self.halve(site, hole),
@@ -203,6 +215,7 @@ impl<'m, 'a> Expander<'m, 'a> {
 
     fn run(&mut self, site: Site, formula: &Formula) -> Val {
         self.stack.clear();
+        self.work += formula.len() as u64 * (1 + (self.trail.len() - self.base) as u64 / 8);
         for &ins in formula {
             let value = match ins {
                 Ins::Const(_, value) => Val::known(value),
@@ -243,7 +256,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         }
     }
 
-    /// Computes the new values. `Err` names the hole that is needed, or [`NONE`] where the edge blocks.
+    /// Computes the new values.
     fn compute(&mut self, site: Site, sets: &[Set]) {
         self.values.clear();
         for set in sets {
@@ -252,6 +265,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         }
     }
 
+    /// `Err` names the hole that is needed, or [`NONE`] where the edge blocks.
     fn update(&mut self, site: Site, sets: &[Set], guard: Option<&Formula>, goal: Goal) -> Result<(), u32> {
         self.compute(site, sets);
         let strict = !matches!(goal, Goal::Any);
@@ -389,28 +403,36 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     /// Finds what must have gone into an edge for the goal to come out: the choices, and the valuation before with
-    /// every open field bound that matters.
-    pub fn explain(&mut self, site: Site, goal: Goal) -> Option<(Vec<Option<i64>>, Vec<u64>)> {
+    /// every open field bound that matters. `None` if nothing can have.
+    pub fn explain(&mut self, site: Site, goal: Goal, budget: &Budget) -> Result<Option<Explanation>, Why> {
         self.trail.clear();
         self.base = 0;
         self.bind_goal(site, goal);
-        (self.search(site, self.mark(), goal) == Next::Found).then(|| {
-            let choice = |at: usize| {
-                let value = self.hole(site, (site.fields.len() + at) as u32);
-                value.single().then_some(value.lo)
-            };
-            let choices = (0..site.edge.choices.len()).map(choice).collect();
-            let mut row = site.row.to_vec();
-            for (at, field) in
-                site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none())
-            {
-                let value = self.hole(site, at as u32);
-                if value.single() {
-                    field.set(&mut row, Some(value.lo));
-                }
+        let floor = self.mark();
+        loop {
+            self.pause_at = self.work + PATIENCE;
+            match self.search(site, floor, goal) {
+                Next::Found => return Ok(Some(self.explanation(site))),
+                Next::Nothing => return Ok(None),
+                Next::Paused => budget.check_time()?,
             }
-            (choices, row)
-        })
+        }
+    }
+
+    fn explanation(&self, site: Site) -> Explanation {
+        let choice = |at: usize| {
+            let value = self.hole(site, (site.fields.len() + at) as u32);
+            value.single().then_some(value.lo)
+        };
+        let choices = (0..site.edge.choices.len()).map(choice).collect();
+        let mut row = site.row.to_vec();
+        for (at, field) in site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none()) {
+            let value = self.hole(site, at as u32);
+            if value.single() {
+                field.set(&mut row, Some(value.lo));
+            }
+        }
+        (choices, row)
     }
 
     /// A field that goes through an edge unchanged must have been what the goal says it is.

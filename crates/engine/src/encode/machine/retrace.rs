@@ -15,7 +15,9 @@
 //! walked once for each exit and goal.
 
 use super::code::Machine;
-use super::expand::{Expander, Goal, Site};
+use super::expand::{Expander, Explanation, Goal, Site};
+use crate::budget::Budget;
+use crate::verdict::Why;
 use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
@@ -67,11 +69,14 @@ pub trait Past {
     fn loc(&self, point: &Self::Point) -> LocId;
 
     /// How a point was reached with these values, at least.
-    fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Origin<Self::Point>;
+    fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Result<Origin<Self::Point>, Why>;
 
     /// Who first entered the procedure of this entry with these values; `None` for main.
-    fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Option<Caller<Self::Point>>;
+    fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Result<Option<Caller<Self::Point>>, Why>;
 }
+
+/// How many steps are walked between two looks at the budget.
+const PATIENCE: u64 = 1 << 10;
 
 /// Where a segment ends, and with which values at least.
 type End<P> = (P, Vec<u64>);
@@ -90,6 +95,7 @@ struct Walk<P> {
 pub struct Retracer<'m, 'a, 'p, T: Past> {
     machine: &'m Machine<'a>,
     past: &'p mut T,
+    budget: &'p Budget,
     expander: Expander<'m, 'a>,
     segments: Table<SegmentId, Segment>,
     /// The segments by exit and goal, with the valuation each needs at its entry.
@@ -98,45 +104,48 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
 
 impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     /// A writer for what an engine remembers.
-    pub fn new(machine: &'m Machine<'a>, past: &'p mut T) -> Self {
+    pub fn new(machine: &'m Machine<'a>, past: &'p mut T, budget: &'p Budget) -> Self {
         let expander = Expander::new(machine);
-        Retracer { machine, past, expander, segments: Table::new(), known: HashMap::default() }
+        Retracer { machine, past, budget, expander, segments: Table::new(), known: HashMap::default() }
     }
 
     /// A trace to a point that was reached with these values.
-    pub fn trace(&mut self, point: T::Point, goal: Vec<u64>) -> Trace {
+    pub fn trace(&mut self, point: T::Point, goal: Vec<u64>) -> Result<Trace, Why> {
         self.segments = Table::new();
         self.known.clear();
         let mut frames = Vec::new();
         let mut walk = Walk { point, goal, steps: Vec::new(), end: None };
         loop {
-            let (entry, frame, goal) = self.finish(walk);
+            let (entry, frame, goal) = self.finish(walk)?;
             frames.push(frame);
-            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal) else { break };
+            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal)? else { break };
             let proc = self.machine.program.locs[self.past.loc(&from)].proc;
             let nothing = self.machine.layout(proc).open.clone();
-            let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing));
+            let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing))?;
             walk = Walk { point: from, goal, steps: vec![Step { edge, choices, call: None }], end: None };
         }
         frames.reverse();
-        Trace { segments: std::mem::take(&mut self.segments), frames }
+        Ok(Trace { segments: std::mem::take(&mut self.segments), frames })
     }
 
     /// Walks back to the entry, through all segments that are not known yet.
-    fn finish(&mut self, walk: Walk<T::Point>) -> (T::Point, Frame, Vec<u64>) {
+    fn finish(&mut self, walk: Walk<T::Point>) -> Result<(T::Point, Frame, Vec<u64>), Why> {
         let mut walks = vec![walk];
-        loop {
+        for turn in 1u64.. {
+            if turn.is_multiple_of(PATIENCE) {
+                self.budget.check_time()?;
+            }
             let walk = walks.last_mut().expect("the first walk returns from here");
-            match self.past.origin(&walk.point, &walk.goal) {
+            match self.past.origin(&walk.point, &walk.goal)? {
                 Origin::Entry => {
                     let walk = walks.pop().expect("there was a last one");
                     let frame = self.frame(self.past.loc(&walk.point), &walk.goal, walk.steps);
-                    let Some(end) = walk.end else { return (walk.point, frame, walk.goal) };
+                    let Some(end) = walk.end else { return Ok((walk.point, frame, walk.goal)) };
                     let id = self.segments.push(Segment { frame, exit: Vec::new(), results: Vec::new() });
                     self.known.insert(end, (id, walk.goal));
                 }
                 Origin::Step { from, row, edge } => {
-                    let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal));
+                    let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal))?;
                     walk.steps.push(Step { edge, choices, call: None });
                     (walk.point, walk.goal) = (from, goal);
                 }
@@ -147,19 +156,21 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                         walks.push(Walk { point, goal, steps: Vec::new(), end: Some(end) });
                         continue;
                     };
-                    let (choices, goal) = self.explain(&row, edge, Goal::Call(&entry, &walk.goal));
+                    let (choices, goal) = self.explain(&row, edge, Goal::Call(&entry, &walk.goal))?;
                     walk.steps.push(Step { edge, choices, call: Some(segment) });
                     (walk.point, walk.goal) = (from, goal);
                 }
             }
         }
+        unreachable!("a walk comes to its entry")
     }
 
-    fn explain(&mut self, row: &[u64], edge: EdgeId, goal: Goal) -> (Vec<Option<i64>>, Vec<u64>) {
+    fn explain(&mut self, row: &[u64], edge: EdgeId, goal: Goal) -> Result<Explanation, Why> {
         let program = self.machine.program;
         let fields = &self.machine.layout(program.locs[program.edges[edge].from].proc).fields;
         let site = Site { edge: self.machine.edge(edge), to: program.edges[edge].to, fields, row };
-        self.expander.explain(site, goal).expect("what an engine found can be explained")
+        let found = self.expander.explain(site, goal, self.budget)?;
+        Ok(found.expect("what an engine found can be explained"))
     }
 
     /// The frame of a walk that arrived at its entry with this goal.
