@@ -13,7 +13,7 @@ use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 pub type Bits = Vec<Ref>;
 
 /// Where an expression finds the bits of what it mentions.
-pub trait Source {
+pub trait Wires {
     /// The type and current bits of a field.
     fn field(&self, bdd: &mut Bdd, field: usize) -> Result<(Type, Bits), Interrupted>;
     /// The bits of the new value that an assignment computes.
@@ -23,7 +23,7 @@ pub trait Source {
 }
 
 /// The bits of an expression.
-pub fn blast(bdd: &mut Bdd, code: &[Ins], source: &impl Source) -> Result<Bits, Interrupted> {
+pub fn blast(bdd: &mut Bdd, code: &[Ins], source: &impl Wires) -> Result<Bits, Interrupted> {
     let mut stack: Vec<(Type, Bits)> = Vec::new();
     for &ins in code {
         let value = match ins {

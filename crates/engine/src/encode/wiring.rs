@@ -21,9 +21,9 @@ use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
-/// The four levels of a slot.
+/// What the four levels of a slot stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Copy {
+pub enum Role {
     /// The value when the procedure was entered.
     Entry = 0,
     /// The value now.
@@ -34,9 +34,9 @@ pub enum Copy {
     Pass = 3,
 }
 
-/// The level of a slot's copy.
-pub fn level(slot: u32, copy: Copy) -> u32 {
-    slot * 4 + copy as u32
+/// The level at which a slot plays a role.
+pub fn level(slot: u32, role: Role) -> u32 {
+    slot * 4 + role as u32
 }
 
 /// For each field of a procedure the slots of its bits, least significant first.
@@ -96,7 +96,7 @@ impl Wiring {
     /// One more than the greatest level.
     pub fn levels(&self) -> u32 {
         let (first, globals, others) = self.ints;
-        level(first + (globals + others) * self.widest, Copy::Entry)
+        level(first + (globals + others) * self.widest, Role::Entry)
     }
 
     /// The slots of a procedure's fields.

@@ -7,14 +7,14 @@ use crate::verdict::Why;
 use postbop_ir::LocId;
 
 /// The contexts of a search are the points of its past.
-pub struct Memory<'m, 'a, 's> {
+pub struct Recall<'m, 'a, 's> {
     /// The program.
     pub machine: &'m Machine<'a>,
     /// What was found.
     pub store: &'s Store,
 }
 
-impl Past for Memory<'_, '_, '_> {
+impl Past for Recall<'_, '_, '_> {
     type Point = u32;
 
     fn loc(&self, &context: &u32) -> LocId {
@@ -50,7 +50,7 @@ impl Past for Memory<'_, '_, '_> {
     }
 }
 
-impl Memory<'_, '_, '_> {
+impl Recall<'_, '_, '_> {
     /// What a goal after a call asks of the callee's exit.
     fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Vec<u64> {
         let call = self.machine.call(self.store.origin(context).edge);

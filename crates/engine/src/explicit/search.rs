@@ -11,8 +11,8 @@
 //! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
 //!
 
-use super::past::Memory;
-use super::store::{NOBODY, Origin, Store};
+use super::past::Recall;
+use super::store::{NOBODY, Parent, Store};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::hunt::Hunt;
 use crate::encode::machine::code::{Code, Machine};
@@ -129,7 +129,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     /// The first context of a new entry.
     fn enter(&mut self, entry: u32, row: &[u64]) -> Result<(), Full> {
         let loc = self.machine.program.procs[self.store.entries[entry as usize].proc].entry;
-        self.found(entry, loc, row, Origin { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, 0)
+        self.found(entry, loc, row, Parent { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, 0)
     }
 
     /// Rows of all kinds have a place in the tables of the shortest search.
@@ -141,7 +141,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     }
 
     /// A context was found, so many steps from its entry.
-    fn found(&mut self, entry: u32, loc: LocId, row: &[u64], origin: Origin, steps: u64) -> Result<(), Full> {
+    fn found(&mut self, entry: u32, loc: LocId, row: &[u64], origin: Parent, steps: u64) -> Result<(), Full> {
         let (context, new) = self.store.context(entry, loc, row, origin)?;
         if self.task.shortest {
             self.extend_steps(u64::MAX);
@@ -274,7 +274,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             Found::Context(edge) => {
                 let entry = self.store.entry_of(context);
                 let to = self.machine.program.edges[edge].to;
-                self.found(entry, to, &row, Origin { from: context, edge, exit: NOBODY }, steps)?;
+                self.found(entry, to, &row, Parent { from: context, edge, exit: NOBODY }, steps)?;
             }
             Found::Call(edge) => self.called(context, edge, &row, steps)?,
         }
@@ -307,7 +307,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
 
     /// A suspended caller goes on after the callee reached an exit.
     fn come_back(&mut self, suspension: u32, exit: u32) -> Result<(), Full> {
-        let Origin { edge, .. } = self.store.origin(suspension);
+        let Parent { edge, .. } = self.store.origin(suspension);
         let call = self.machine.call(edge);
         let to = self.machine.program.edges[edge].to;
         let here = &self.machine.layout(self.machine.program.locs[to].proc).fields;
@@ -321,7 +321,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         }
         let steps = |id: u32| self.steps.get(id as usize).copied().unwrap_or(0);
         let steps = steps(suspension).saturating_add(steps(exit));
-        let origin = Origin { from: suspension, edge, exit };
+        let origin = Parent { from: suspension, edge, exit };
         self.found(self.store.entry_of(suspension), to, &row, origin, steps)?;
         self.resumed = row;
         Ok(())
@@ -335,7 +335,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             ("summaries", summaries),
             ("evaluations", self.expander.evaluations),
         ];
-        let mut memory = Memory { machine: self.machine, store: &self.store };
+        let mut memory = Recall { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory, budget);
         let trace = |context: u32| retracer.trace(context, self.store.valuation(context).to_vec());
         Outcome { verdicts: self.hunt.verdicts(stopped, trace), stats }

@@ -16,7 +16,7 @@ const MOST_ENTRIES: usize = 1 << 30;
 
 /// How a row was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Origin {
+pub struct Parent {
     /// The context before, or for the return of a call the suspension; [`NOBODY`] at an entry.
     pub from: u32,
     /// The edge taken.
@@ -44,7 +44,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Store {
     rows: Rows,
-    origins: Vec<Origin>,
+    origins: Vec<Parent>,
     /// The entries, by number.
     pub entries: Vec<Entry>,
     /// The number of contexts.
@@ -58,7 +58,7 @@ impl Store {
         self.rows.len()
     }
 
-    fn intern(&mut self, head: &[u64], row: &[u64], origin: Origin) -> Result<(u32, bool), Full> {
+    fn intern(&mut self, head: &[u64], row: &[u64], origin: Parent) -> Result<(u32, bool), Full> {
         self.scratch.clear();
         self.scratch.extend_from_slice(head);
         self.scratch.extend_from_slice(row);
@@ -75,7 +75,7 @@ impl Store {
         entry: u32,
         loc: LocId,
         row: &[u64],
-        origin: Origin,
+        origin: Parent,
     ) -> Result<(u32, bool), Full> {
         let (id, new) = self.intern(&[(entry as u64) << 32 | loc.0 as u64], row, origin)?;
         self.contexts += new as u64;
@@ -86,7 +86,7 @@ impl Store {
     pub fn entry(&mut self, proc: ProcId, row: &[u64]) -> Result<(u32, bool), Full> {
         let number = self.entries.len() as u32;
         // An entry's origin says which number it has.
-        let origin = Origin { from: number, edge: EdgeId(0), exit: NOBODY };
+        let origin = Parent { from: number, edge: EdgeId(0), exit: NOBODY };
         let (id, new) = self.intern(&[ENTRY | proc.0 as u64], row, origin)?;
         if !new {
             return Ok((self.origins[id as usize].from, false));
@@ -109,7 +109,7 @@ impl Store {
         edge: EdgeId,
     ) -> Result<(u32, bool), Full> {
         let head = [SUSPENSION | (entry as u64) << 32 | edge.0 as u64, callee as u64];
-        self.intern(&head, row, Origin { from, edge, exit: NOBODY })
+        self.intern(&head, row, Parent { from, edge, exit: NOBODY })
     }
 
     /// The entry that a context or suspension belongs to.
@@ -138,12 +138,12 @@ impl Store {
     }
 
     /// How a row was found.
-    pub fn origin(&self, id: u32) -> Origin {
+    pub fn origin(&self, id: u32) -> Parent {
         self.origins[id as usize]
     }
 
     /// Notes a better way to a row.
-    pub fn set_origin(&mut self, id: u32, origin: Origin) {
+    pub fn set_origin(&mut self, id: u32, origin: Parent) {
         self.origins[id as usize] = origin;
     }
 }

@@ -1,8 +1,8 @@
 //! Room `engine/summary`: entering procedures, and coming back by their summaries. The idea is in [`super::solve`].
 
-use super::relation::{Frame, Site};
-use super::solve::{Solver, Source};
-use crate::encode::wiring::Copy;
+use super::relation::{CallRelations, Gate};
+use super::solve::{Cause, Solver};
+use crate::encode::wiring::Role;
 use postbop_ir::ProcId;
 use postbop_kit::bdd::{Interrupted, Ref};
 
@@ -20,7 +20,7 @@ pub struct Lift {
 /// A call that was reached.
 pub struct CallSite {
     /// Its relations.
-    pub site: Site,
+    pub site: CallRelations,
     /// The lifts so far, and their union.
     pub lifts: Vec<Lift>,
     pub(super) lift: Ref,
@@ -47,36 +47,36 @@ impl Solver<'_, '_, '_, '_> {
         let site = &self.sites[number as usize].site;
         let (callee, enter, back, edge) = (site.callee, site.enter, site.back, site.edge);
         let image = self.image(set, enter)?;
-        let frame = self.frame(callee)?;
+        let gate = self.gate(callee)?;
         if self.task.shortest {
-            self.enter(callee, &frame, image, time + 1)?;
+            self.enter(callee, &gate, image, time + 1)?;
         }
-        let start = self.encoder.bdd.and(image, frame.diagonal)?;
+        let start = self.encoder.bdd.and(image, gate.diagonal)?;
         let entry = self.task.program.procs[callee].entry;
-        self.arrive(entry, start, Source::Enter(number, set), time + 1)?;
+        self.arrive(entry, start, Cause::Enter(number, set), time + 1)?;
         let to = self.task.program.edges[edge].to;
         if !self.task.shortest {
             let CallSite { lift, ref lifts, .. } = self.sites[number as usize];
             let count = lifts.len() as u32;
             let image = self.image(set, (lift, back))?;
-            return self.arrive(to, image, Source::Return(number, set, 0, count), 0);
+            return self.arrive(to, image, Cause::Return(number, set, 0, count), 0);
         }
         self.pushed[number as usize].push((time, set));
         for at in 0..self.sites[number as usize].lifts.len() {
             let Lift { relation, steps, .. } = self.sites[number as usize].lifts[at];
             let image = self.image(set, (relation, back))?;
-            let source = Source::Return(number, set, at as u32, at as u32 + 1);
+            let source = Cause::Return(number, set, at as u32, at as u32 + 1);
             self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
         }
         Ok(())
     }
 
     /// Notes with which values a procedure is entered for the first time now.
-    fn enter(&mut self, callee: ProcId, frame: &Frame, image: Ref, time: u64) -> Result<(), Interrupted> {
-        let moved = frame.links.iter().filter(|link| link.copy == Copy::Entry);
+    fn enter(&mut self, callee: ProcId, gate: &Gate, image: Ref, time: u64) -> Result<(), Interrupted> {
+        let moved = gate.links.iter().filter(|link| link.role == Role::Entry);
         let pairs = |field| {
-            let now = self.encoder.levels(callee, field, Copy::Now);
-            now.zip(self.encoder.levels(callee, field, Copy::Entry))
+            let now = self.encoder.levels(callee, field, Role::Now);
+            now.zip(self.encoder.levels(callee, field, Role::Entry))
         };
         let renamed: Vec<(u32, u32)> = moved.flat_map(|link| pairs(link.field)).collect();
         let plan = self.encoder.bdd.plan([], renamed);
@@ -119,9 +119,9 @@ impl Solver<'_, '_, '_, '_> {
     fn lift(&mut self, number: u32, set: Ref, steps: u64) -> Result<(), Interrupted> {
         let site = &self.sites[number as usize].site;
         let (callee, trim, pass, back, edge) = (site.callee, site.trim, site.pass, site.back, site.edge);
-        let frame = self.frame(callee)?;
+        let gate = self.gate(callee)?;
         let bdd = &mut self.encoder.bdd;
-        let summary = bdd.project(set, frame.summary)?;
+        let summary = bdd.project(set, gate.summary)?;
         let summary = bdd.project(summary, trim)?;
         let relation = bdd.image(summary, pass.0, pass.1)?;
         let call = &mut self.sites[number as usize];
@@ -138,12 +138,12 @@ impl Solver<'_, '_, '_, '_> {
             let place = self.places[from];
             let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;
             let image = self.image(settled, (new, back))?;
-            return self.arrive(to, image, Source::Return(number, settled, at, at + 1), 0);
+            return self.arrive(to, image, Cause::Return(number, settled, at, at + 1), 0);
         }
         for turn in 0..self.pushed[number as usize].len() {
             let (time, waiting) = self.pushed[number as usize][turn];
             let image = self.image(waiting, (relation, back))?;
-            let source = Source::Return(number, waiting, at, at + 1);
+            let source = Cause::Return(number, waiting, at, at + 1);
             self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
         }
         Ok(())

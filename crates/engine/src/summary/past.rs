@@ -11,10 +11,10 @@
 //! points of one activation must agree on that.
 
 use super::calls::Lift;
-use super::solve::{Arrival, Solver, Source};
+use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
-use crate::encode::wiring::Copy;
+use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Interrupted, Ref};
@@ -28,7 +28,7 @@ type Literal = (u32, bool);
 type Point = (LocId, Vec<Literal>);
 
 /// The past of a fixpoint.
-pub struct Memory<'m, 'a, 'w, 't> {
+pub struct Recall<'m, 'a, 'w, 't> {
     budget: &'w Budget,
     solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
@@ -45,7 +45,7 @@ const FEW: usize = 12;
 
 const CERTAIN: &str = "what arrived came from somewhere";
 
-impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
+impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// The past of what a solver did.
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
         let mut arrivals = std::mem::take(&mut solver.arrivals);
@@ -54,7 +54,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         for (at, arrival) in arrivals.iter().enumerate().rev() {
             first[arrival.loc] = at as u32;
         }
-        Memory {
+        Recall {
             budget,
             solver,
             arrivals,
@@ -69,11 +69,11 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     }
 
     /// Decides the levels of the known fields of a row, and of what is known of the entry.
-    fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], copy: impl Fn(usize) -> Copy) {
+    fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], role: impl Fn(usize) -> Role) {
         self.assignment.clear();
         for (at, field) in self.solver.encoder.machine.layout(proc).fields.iter().enumerate() {
             let Some(value) = field.get(row) else { continue };
-            for (bit, level) in self.solver.encoder.levels(proc, at, copy(at)).enumerate() {
+            for (bit, level) in self.solver.encoder.levels(proc, at, role(at)).enumerate() {
                 self.assignment.decide(level, value >> bit & 1 != 0);
             }
         }
@@ -89,14 +89,14 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         if sole {
             return Ok(self.arrivals[first]);
         }
-        self.decide(self.proc(loc), goal, entry, |_| Copy::Now);
+        self.decide(self.proc(loc), goal, entry, |_| Role::Now);
         self.earliest(loc, false)
     }
 
     /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
     fn earliest(&mut self, loc: LocId, calls: bool) -> Result<Arrival, Interrupted> {
         let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
-        let fits = |arrival: &&Arrival| !calls || matches!(arrival.source, Source::Enter(..));
+        let fits = |arrival: &&Arrival| !calls || matches!(arrival.source, Cause::Enter(..));
         let bdd = &mut self.solver.encoder.bdd;
         for arrival in here.clone().filter(fits).take(FEW) {
             if bdd.meets(arrival.set, &self.assignment)? {
@@ -129,15 +129,15 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
-    /// The valuation that literals give to the fields of a procedure at some copy. A field of which some bits were
+    /// The valuation that literals give to the fields of a procedure at some role. A field of which some bits were
     /// picked gets all of them; those are added to the literals.
-    fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, copy: impl Fn(usize) -> Option<Copy>) -> Vec<u64> {
+    fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, role: impl Fn(usize) -> Option<Role>) -> Vec<u64> {
         let layout = self.solver.encoder.machine.layout(proc);
         let mut row = layout.open.clone();
         for (at, field) in layout.fields.iter().enumerate() {
-            let Some(copy) = copy(at) else { continue };
+            let Some(role) = role(at) else { continue };
             let (mut value, mut width, mut known) = (0i64, 0, 0);
-            for level in self.solver.encoder.levels(proc, at, copy) {
+            for level in self.solver.encoder.levels(proc, at, role) {
                 if let Ok(found) = picked.binary_search_by_key(&level, |&(level, _)| level) {
                     value |= (picked[found].1 as i64) << width;
                     known += 1;
@@ -148,7 +148,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
                 continue;
             }
             if known < width {
-                picked.extend(self.solver.encoder.levels(proc, at, copy).map(|level| (level, false)));
+                picked.extend(self.solver.encoder.levels(proc, at, role).map(|level| (level, false)));
                 // Of two literals of one level the first stays, and that is the one that was picked.
                 picked.sort_by_key(|&(level, _)| level);
                 picked.dedup_by_key(|&mut (level, _)| level);
@@ -162,7 +162,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
 
     /// The literals of a procedure's links among those picked.
     fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Vec<Literal> {
-        let levels = &self.solver.known_frame(proc).link_levels;
+        let levels = &self.solver.known_gate(proc).link_levels;
         let is_link = |(level, _): &Literal| levels.binary_search(level).is_ok();
         picked.iter().copied().filter(is_link).collect()
     }
@@ -170,7 +170,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     /// The point and the valuation before an edge, given what was picked over its relation.
     fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> (Point, Vec<u64>) {
         let proc = self.proc(loc);
-        let row = self.row(proc, &mut picked, |_| Some(Copy::Now));
+        let row = self.row(proc, &mut picked, |_| Some(Role::Now));
         ((loc, self.entry_literals(proc, &picked)), row)
     }
 
@@ -184,7 +184,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let proc = self.proc(loc);
         let changes = self.solver.changes(edge);
-        let next = |field| if changes(field) { Copy::Next } else { Copy::Now };
+        let next = |field| if changes(field) { Role::Next } else { Role::Now };
         self.decide(proc, goal, entry, next);
         let relation = self.solver.relation(edge);
         let picked = self.pick(&[relation, set])?.expect(CERTAIN);
@@ -203,7 +203,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let site = &self.solver.sites[number as usize].site;
         let (edge, callee, pass, changed) = (site.edge, site.callee, site.pass.0, site.changed.clone());
         let loc = self.solver.encoder.machine.program.edges[edge].from;
-        let next = |field| if changed.contains(&field) { Copy::Next } else { Copy::Now };
+        let next = |field| if changed.contains(&field) { Role::Next } else { Role::Now };
         self.decide(self.proc(loc), goal, entry, next);
         let mut found = None;
         for at in lifts {
@@ -215,7 +215,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         }
         let mut picked = found.expect(CERTAIN);
         let proc = self.proc(loc);
-        let row = self.row(proc, &mut picked, |_| Some(Copy::Now));
+        let row = self.row(proc, &mut picked, |_| Some(Role::Now));
         let from = (loc, self.entry_literals(proc, &picked));
         let exit = self.solver.encoder.machine.program.procs[callee].exit;
         let inside = self.exit_row(edge, &mut picked);
@@ -229,23 +229,23 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
         let machine = self.solver.encoder.machine;
         let call = machine.call(edge);
         let first = machine.scopes.first_result(machine.program, call.callee);
-        let written = &self.solver.known_frame(call.callee).written;
-        let copy = |field: usize| match field {
+        let written = &self.solver.known_gate(call.callee).written;
+        let role = |field: usize| match field {
             field if !call.back.iter().any(|&(_, there)| there == field) => None,
-            field if field >= first => Some(Copy::Pass),
-            field if written.contains(&field) => Some(Copy::Next),
-            _ => Some(Copy::Now),
+            field if field >= first => Some(Role::Pass),
+            field if written.contains(&field) => Some(Role::Next),
+            _ => Some(Role::Now),
         };
-        self.row(call.callee, picked, copy)
+        self.row(call.callee, picked, role)
     }
 
     /// How a callee was entered, given what was picked over a summary in the caller's terms.
     fn entered(&self, callee: ProcId, picked: &[Literal]) -> Vec<Literal> {
         let mut literals = Vec::new();
-        for link in &self.solver.known_frame(callee).links {
-            let here = if link.param { Copy::Pass } else { Copy::Now };
+        for link in &self.solver.known_gate(callee).links {
+            let here = if link.param { Role::Pass } else { Role::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);
-            for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.copy)) {
+            for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.role)) {
                 literals
                     .extend(picked.iter().filter(|(level, _)| *level == from).map(|&(_, truth)| (to, truth)));
             }
@@ -255,7 +255,7 @@ impl<'m, 'a, 'w, 't> Memory<'m, 'a, 'w, 't> {
     }
 }
 
-impl Past for Memory<'_, '_, '_, '_> {
+impl Past for Recall<'_, '_, '_, '_> {
     type Point = Point;
 
     fn loc(&self, point: &Point) -> LocId {
@@ -264,9 +264,9 @@ impl Past for Memory<'_, '_, '_, '_> {
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
         let found = self.arrival(*loc, entry, goal).and_then(|arrival| match arrival.source {
-            Source::Start | Source::Enter(..) => Ok(Origin::Entry),
-            Source::Edge(edge, set) => self.stepped(edge, set, entry, goal),
-            Source::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
+            Cause::Start | Cause::Enter(..) => Ok(Origin::Entry),
+            Cause::Edge(edge, set) => self.stepped(edge, set, entry, goal),
+            Cause::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
         });
         found.map_err(|_| self.why())
     }
@@ -276,7 +276,7 @@ impl Past for Memory<'_, '_, '_, '_> {
     }
 }
 
-impl Memory<'_, '_, '_, '_> {
+impl Recall<'_, '_, '_, '_> {
     /// Why the watchman said stop.
     fn why(&self) -> Why {
         self.budget.check_time().err().unwrap_or(Why::Memory(self.budget.memory()))
@@ -288,9 +288,9 @@ impl Memory<'_, '_, '_, '_> {
         if callee == self.solver.encoder.machine.program.main {
             return Ok(None);
         }
-        self.decide(callee, goal, entry, |_| Copy::Now);
+        self.decide(callee, goal, entry, |_| Role::Now);
         let arrival = self.earliest(*loc, true)?;
-        let Source::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
+        let Cause::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
         let site = &self.solver.sites[number as usize].site;
         let (edge, enter) = (site.edge, site.enter.0);
         let globals = self.solver.encoder.machine.scopes.globals(callee).len();
@@ -299,8 +299,8 @@ impl Memory<'_, '_, '_, '_> {
         let mut goal = goal.to_vec();
         let fields = &self.solver.encoder.machine.layout(callee).fields;
         fields[params.end..].iter().for_each(|field| field.set(&mut goal, None));
-        let copy = |field| if params.contains(&field) { Copy::Next } else { Copy::Now };
-        self.decide(callee, &goal, &[], copy);
+        let role = |field| if params.contains(&field) { Role::Next } else { Role::Now };
+        self.decide(callee, &goal, &[], role);
         let picked = self.pick(&[enter, set])?.expect(CERTAIN);
         let (from, row) = self.before(self.solver.encoder.machine.program.edges[edge].from, picked);
         Ok(Some(Caller { from, row, edge }))

@@ -7,9 +7,9 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Source, blast, equal, width};
+use crate::encode::blast::{Bits, Wires, blast, equal, width};
 use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
-use crate::encode::wiring::{Copy, Slots, Wiring, level};
+use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
@@ -19,15 +19,15 @@ use postbop_kit::bits;
 pub struct Link {
     /// The field.
     pub field: usize,
-    /// Which copy holds the value at entry.
-    pub copy: Copy,
+    /// Which role holds the value at entry.
+    pub role: Role,
     /// Whether it is a parameter rather than a global.
     pub param: bool,
 }
 
-/// What is known of a procedure.
+/// How a procedure is entered and left, in terms of levels.
 #[derive(Debug)]
-pub struct Frame {
+pub struct Gate {
     /// The fields that tell how it was entered.
     pub links: Vec<Link>,
     /// Their levels, in order.
@@ -43,7 +43,7 @@ pub struct Frame {
 
 /// A call as relations.
 #[derive(Debug)]
-pub struct Site {
+pub struct CallRelations {
     /// The edge.
     pub edge: EdgeId,
     /// Who is called.
@@ -81,7 +81,7 @@ struct Mentions<'e, 'm, 'a> {
     nexts: Vec<Bits>,
 }
 
-impl Source for Mentions<'_, '_, '_> {
+impl Wires for Mentions<'_, '_, '_> {
     fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
         let program = self.machine.program;
         let ty = match self.machine.scopes.var(program, self.proc, at) {
@@ -89,7 +89,7 @@ impl Source for Mentions<'_, '_, '_> {
             None => unreachable!("results are not read"),
         };
         let slots = &self.wiring.slots(program, &self.machine.scopes, self.proc)[at];
-        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Copy::Now))).collect::<Result<_, _>>()?;
+        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
         Ok((ty, bits))
     }
 
@@ -131,8 +131,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The levels of a field.
-    pub fn levels(&self, proc: ProcId, field: usize, copy: Copy) -> impl Iterator<Item = u32> + '_ {
-        self.slots(proc)[field].iter().map(move |&slot| level(slot, copy))
+    pub fn levels(&self, proc: ProcId, field: usize, role: Role) -> impl Iterator<Item = u32> + '_ {
+        self.slots(proc)[field].iter().map(move |&slot| level(slot, role))
     }
 
     /// Whether the procedure may write a field that is a global or a parameter.
@@ -145,15 +145,15 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// How a procedure was entered.
-    pub fn frame(&mut self, proc: ProcId) -> Result<Frame, Interrupted> {
+    pub fn gate(&mut self, proc: ProcId) -> Result<Gate, Interrupted> {
         let program = self.machine.program;
         let data = &program.procs[proc];
         let globals = self.machine.scopes.globals(proc).len();
         let is_live = |loc, field| self.machine.is_live(loc, field);
         let of_links = (0..globals + data.params).filter(|&field| is_live(data.entry, field));
         let link = |field| {
-            let copy = if self.writes(proc, field) { Copy::Entry } else { Copy::Now };
-            Link { field, copy, param: field >= globals }
+            let role = if self.writes(proc, field) { Role::Entry } else { Role::Now };
+            Link { field, role, param: field >= globals }
         };
         let links: Vec<Link> = of_links.map(link).collect();
         let written: Vec<usize> =
@@ -162,36 +162,36 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let mut rename = |field, from, to| {
             renamed.extend(self.levels(proc, field, from).zip(self.levels(proc, field, to)));
         };
-        links.iter().filter(|link| link.param).for_each(|link| rename(link.field, link.copy, Copy::Pass));
-        links.iter().filter(|link| !link.param).for_each(|link| rename(link.field, link.copy, Copy::Now));
-        written.iter().for_each(|&field| rename(field, Copy::Now, Copy::Next));
+        links.iter().filter(|link| link.param).for_each(|link| rename(link.field, link.role, Role::Pass));
+        links.iter().filter(|link| !link.param).for_each(|link| rename(link.field, link.role, Role::Now));
+        written.iter().for_each(|&field| rename(field, Role::Now, Role::Next));
         let first = self.machine.scopes.first_result(program, proc);
-        (0..data.results.len()).for_each(|at| rename(first + at, Copy::Now, Copy::Pass));
+        (0..data.results.len()).for_each(|at| rename(first + at, Role::Now, Role::Pass));
         let summary = self.bdd.plan([], renamed);
         let mut diagonal = Ref::TRUE;
-        for link in links.iter().filter(|link| link.copy == Copy::Entry) {
+        for link in links.iter().filter(|link| link.role == Role::Entry) {
             let (entry, now) =
-                (self.vars(proc, link.field, Copy::Entry)?, self.vars(proc, link.field, Copy::Now)?);
+                (self.vars(proc, link.field, Role::Entry)?, self.vars(proc, link.field, Role::Now)?);
             let same = equal(&mut self.bdd, &entry, &now)?;
             diagonal = self.bdd.and(diagonal, same)?;
         }
         let mut link_levels: Vec<u32> =
-            links.iter().flat_map(|link| self.levels(proc, link.field, link.copy)).collect();
+            links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
         link_levels.sort_unstable();
-        Ok(Frame { links, link_levels, diagonal, summary, written })
+        Ok(Gate { links, link_levels, diagonal, summary, written })
     }
 
     /// The diagrams of a field's bits.
-    fn vars(&mut self, proc: ProcId, field: usize, copy: Copy) -> Result<Bits, Interrupted> {
-        let levels: Vec<u32> = self.levels(proc, field, copy).collect();
+    fn vars(&mut self, proc: ProcId, field: usize, role: Role) -> Result<Bits, Interrupted> {
+        let levels: Vec<u32> = self.levels(proc, field, role).collect();
         levels.into_iter().map(|level| self.bdd.var(level)).collect()
     }
 
     /// The fields that a set of path edges at a location can mention at their `Now` levels: the live ones, and the
     /// links that are never written.
-    pub fn present(&self, frame: &Frame, loc: LocId) -> Vec<u64> {
+    pub fn present(&self, gate: &Gate, loc: LocId) -> Vec<u64> {
         let mut set = self.machine.live.at(self.machine.program, loc).to_vec();
-        let constant = frame.links.iter().filter(|link| link.copy == Copy::Now);
+        let constant = gate.links.iter().filter(|link| link.role == Role::Now);
         constant.for_each(|link| {
             bits::insert(&mut set, link.field);
         });
@@ -207,7 +207,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The relation of an edge that is no call, and how its image is made.
-    pub fn update(&mut self, frame: &Frame, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
+    pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
@@ -227,50 +227,50 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         };
         let nexts = mentions.nexts;
         for (set, value) in sets.iter().zip(&nexts).filter(|(set, _)| set.live) {
-            let next = self.vars(proc, set.field, Copy::Next)?;
+            let next = self.vars(proc, set.field, Role::Next)?;
             let stored = equal(&mut self.bdd, &next, value)?;
             relation = self.bdd.and(relation, stored)?;
         }
         let relation = self.close(compiled, relation)?;
         let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
         let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
-        Ok((relation, self.image_plan(frame, id, &changed, &live)))
+        Ok((relation, self.image_plan(gate, id, &changed, &live)))
     }
 
     /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
     /// values of what changes and lives the present ones.
-    fn image_plan(&mut self, frame: &Frame, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
+    fn image_plan(&mut self, gate: &Gate, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
-        let mut gone = self.present(frame, edge.from);
-        let stays = self.present(frame, edge.to);
+        let mut gone = self.present(gate, edge.from);
+        let stays = self.present(gate, edge.to);
         gone.iter_mut().zip(&stays).for_each(|(gone, stays)| *gone &= !stays);
         changed.iter().for_each(|&field| {
             bits::insert(&mut gone, field);
         });
         let quantified: Vec<u32> =
-            bits::members(&gone).flat_map(|field| self.levels(proc, field, Copy::Now)).collect();
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
         let pairs =
-            |&field: &usize| self.levels(proc, field, Copy::Next).zip(self.levels(proc, field, Copy::Now));
+            |&field: &usize| self.levels(proc, field, Role::Next).zip(self.levels(proc, field, Role::Now));
         let renamed: Vec<(u32, u32)> = live.iter().flat_map(pairs).collect();
         self.bdd.plan(quantified, renamed)
     }
 
     /// The relations of a call.
-    pub fn site(&mut self, frame: &Frame, callee: &Frame, id: EdgeId) -> Result<Site, Interrupted> {
+    pub fn site(&mut self, gate: &Gate, callee: &Gate, id: EdgeId) -> Result<CallRelations, Interrupted> {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
-        let enter = self.arguments(proc, compiled, call, Copy::Next, |_| true)?;
-        let enter = (enter, self.enter_plan(frame, proc, edge.from, call));
+        let enter = self.arguments(proc, compiled, call, Role::Next, |_| true)?;
+        let enter = (enter, self.enter_plan(gate, proc, edge.from, call));
         let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
-        let mut pass = self.arguments(proc, compiled, call, Copy::Pass, is_link)?;
+        let mut pass = self.arguments(proc, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, call.callee);
         let results = || call.back.iter().filter(|(_, there)| *there >= first);
         for &(here, there) in results() {
             let (target, result) =
-                (self.vars(proc, here, Copy::Next)?, self.vars(call.callee, there, Copy::Pass)?);
+                (self.vars(proc, here, Role::Next)?, self.vars(call.callee, there, Role::Pass)?);
             let stored = equal(&mut self.bdd, &target, &result)?;
             pass = self.bdd.and(pass, stored)?;
         }
@@ -278,19 +278,19 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             .chain(results().map(|&(_, there)| there))
             .collect();
         let plan: Vec<u32> =
-            passing.iter().flat_map(|&field| self.levels(call.callee, field, Copy::Pass)).collect();
+            passing.iter().flat_map(|&field| self.levels(call.callee, field, Role::Pass)).collect();
         let pass = (pass, self.bdd.plan(plan, []));
         let trim = self.trim_plan(call, callee, first);
         let live: Vec<usize> =
             call.back.iter().map(|&(here, _)| here).filter(|&here| self.renews(call, callee, here)).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, call));
-        let back = self.image_plan(frame, id, &changed, &live);
-        Ok(Site { edge: id, callee: call.callee, enter, trim, pass, back, changed: live })
+        let back = self.image_plan(gate, id, &changed, &live);
+        Ok(CallRelations { edge: id, callee: call.callee, enter, trim, pass, back, changed: live })
     }
 
     /// Whether a field gets a new value by the return: a result, or a global that the callee writes.
-    fn renews(&self, call: &Call, callee: &Frame, here: usize) -> bool {
+    fn renews(&self, call: &Call, callee: &Gate, here: usize) -> bool {
         let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
         let first = self.machine.scopes.first_result(self.machine.program, call.callee);
         there.is_some_and(|there| there >= first || callee.written.contains(&there))
@@ -306,13 +306,13 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         results.iter().flatten().copied().chain(written).map(field).collect()
     }
 
-    /// Ties the callee's parameters, at some copy of their levels, to the arguments.
+    /// Ties the callee's parameters, at some role of their levels, to the arguments.
     fn arguments(
         &mut self,
         proc: ProcId,
         compiled: &Compiled,
         call: &Call,
-        copy: Copy,
+        role: Role,
         wanted: impl Fn(&Set) -> bool,
     ) -> Result<Ref, Interrupted> {
         let mut relation = Ref::TRUE;
@@ -320,7 +320,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let (machine, wiring) = (self.machine, &self.wiring);
             let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
             let value = blast(&mut self.bdd, &set.value, &mentions)?;
-            let param = self.vars(call.callee, set.field, copy)?;
+            let param = self.vars(call.callee, set.field, role)?;
             let stored = equal(&mut self.bdd, &param, &value)?;
             relation = self.bdd.and(relation, stored)?;
         }
@@ -328,32 +328,32 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
-    fn enter_plan(&mut self, frame: &Frame, proc: ProcId, from: LocId, call: &Call) -> Plan {
-        let mut gone = self.present(frame, from);
+    fn enter_plan(&mut self, gate: &Gate, proc: ProcId, from: LocId, call: &Call) -> Plan {
+        let mut gone = self.present(gate, from);
         call.globals
             .iter()
             .filter(|(_, _, live)| *live)
             .for_each(|&(here, _, _)| bits::remove(&mut gone, here));
         let mut quantified: Vec<u32> =
-            bits::members(&gone).flat_map(|field| self.levels(proc, field, Copy::Now)).collect();
-        let entries = frame.links.iter().filter(|link| link.copy == Copy::Entry);
-        quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Copy::Entry)));
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
+        let entries = gate.links.iter().filter(|link| link.role == Role::Entry);
+        quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Role::Entry)));
         let params = call.args.iter().filter(|set| set.live).map(|set| set.field);
         let pairs = |field| {
-            self.levels(call.callee, field, Copy::Next).zip(self.levels(call.callee, field, Copy::Now))
+            self.levels(call.callee, field, Role::Next).zip(self.levels(call.callee, field, Role::Now))
         };
         let renamed: Vec<(u32, u32)> = params.flat_map(pairs).collect();
         self.bdd.plan(quantified, renamed)
     }
 
     /// What a summary says of values that nobody looks at after this call.
-    fn trim_plan(&mut self, call: &Call, callee: &Frame, first: usize) -> Plan {
+    fn trim_plan(&mut self, call: &Call, callee: &Gate, first: usize) -> Plan {
         let wanted = |there: usize| call.back.iter().any(|&(_, field)| field == there);
         let globals = callee.written.iter().filter(|&&there| !wanted(there));
-        let globals = globals.flat_map(|&there| self.levels(call.callee, there, Copy::Next));
+        let globals = globals.flat_map(|&there| self.levels(call.callee, there, Role::Next));
         let results = self.machine.program.procs[call.callee].results.len();
         let results = (first..first + results).filter(|&there| !wanted(there));
-        let results = results.flat_map(|there| self.levels(call.callee, there, Copy::Pass));
+        let results = results.flat_map(|there| self.levels(call.callee, there, Role::Pass));
         let quantified: Vec<u32> = globals.chain(results).collect();
         self.bdd.plan(quantified, [])
     }

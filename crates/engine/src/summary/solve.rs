@@ -15,8 +15,8 @@
 
 use super::calls::CallSite;
 use super::order::Order;
-use super::past::Memory;
-use super::relation::{Encoder, Frame};
+use super::past::Recall;
+use super::relation::{Encoder, Gate};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::hunt::Hunt;
 use crate::encode::machine::code::{Code, Machine};
@@ -33,7 +33,7 @@ const FAIR_SHARE: u64 = 100_000;
 
 /// Where a set came from.
 #[derive(Clone, Copy, Debug)]
-pub enum Source {
+pub enum Cause {
     /// The start of the program.
     Start,
     /// From this set along an edge.
@@ -54,12 +54,12 @@ pub struct Arrival {
     /// What.
     pub set: Ref,
     /// Whence.
-    pub source: Source,
+    pub source: Cause,
 }
 
 /// What an edge does, once it was looked at.
 #[derive(Clone, Copy)]
-enum Known {
+enum Ready {
     Nothing,
     Update(Ref, Plan),
     Call(u32),
@@ -80,8 +80,8 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) places: Table<LocId, Place>,
     /// Everything that arrived.
     pub arrivals: Vec<Arrival>,
-    pub(super) frames: Table<ProcId, Option<Rc<Frame>>>,
-    edges: Table<EdgeId, Known>,
+    pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
+    edges: Table<EdgeId, Ready>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
@@ -125,8 +125,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             task,
             places: Table::filled(program.locs.len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
             arrivals: Vec::new(),
-            frames: Table::filled(program.procs.len(), None),
-            edges: Table::filled(program.edges.len(), Known::Nothing),
+            gates: Table::filled(program.procs.len(), None),
+            edges: Table::filled(program.edges.len(), Ready::Nothing),
             sites: Vec::new(),
             callers: Table::filled(program.procs.len(), Vec::new()),
             agenda: BinaryHeap::new(),
@@ -144,9 +144,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         // What was denied was memory, if nothing else is amiss.
         let interrupted = |_: Interrupted| budget.check().err().unwrap_or(Why::Memory(budget.memory()));
         let main = self.task.program.main;
-        self.frame(main).map_err(interrupted)?;
+        self.gate(main).map_err(interrupted)?;
         let entry = self.task.program.procs[main].entry;
-        self.arrive(entry, Ref::TRUE, Source::Start, 0).map_err(interrupted)?;
+        self.arrive(entry, Ref::TRUE, Cause::Start, 0).map_err(interrupted)?;
         let mut rounds = 0u64;
         while !self.hunt.is_over() {
             let more = if self.task.shortest { self.nearest() } else { self.next() };
@@ -191,7 +191,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         &mut self,
         loc: LocId,
         set: Ref,
-        source: Source,
+        source: Cause,
         time: u64,
     ) -> Result<(), Interrupted> {
         let place = self.places[loc];
@@ -224,19 +224,19 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     }
 
     /// What is known of a procedure.
-    pub(super) fn frame(&mut self, proc: ProcId) -> Result<Rc<Frame>, Interrupted> {
-        if let Some(frame) = &self.frames[proc] {
-            return Ok(Rc::clone(frame));
+    pub(super) fn gate(&mut self, proc: ProcId) -> Result<Rc<Gate>, Interrupted> {
+        if let Some(gate) = &self.gates[proc] {
+            return Ok(Rc::clone(gate));
         }
         self.order.number(self.task.program, proc);
-        let mut frame = self.encoder.frame(proc)?;
+        let mut gate = self.encoder.gate(proc)?;
         if proc == self.task.program.main {
             // Nobody asks how main was entered.
-            (frame.links, frame.link_levels, frame.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
+            (gate.links, gate.link_levels, gate.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
         }
-        let frame = Rc::new(frame);
-        self.frames[proc] = Some(Rc::clone(&frame));
-        Ok(frame)
+        let gate = Rc::new(gate);
+        self.gates[proc] = Some(Rc::clone(&gate));
+        Ok(gate)
     }
 
     fn push(&mut self, loc: LocId, set: Ref, time: u64) -> Result<(), Interrupted> {
@@ -247,37 +247,37 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         for &edge in program.leaving(loc) {
             match self.known(edge)? {
-                Known::Update(relation, plan) => {
+                Ready::Update(relation, plan) => {
                     let image = self.image(set, (relation, plan))?;
-                    self.arrive(program.edges[edge].to, image, Source::Edge(edge, set), time + 1)?;
+                    self.arrive(program.edges[edge].to, image, Cause::Edge(edge, set), time + 1)?;
                 }
-                Known::Call(site) => self.call(site, set, time)?,
-                Known::Nothing => unreachable!("it was just looked at"),
+                Ready::Call(site) => self.call(site, set, time)?,
+                Ready::Nothing => unreachable!("it was just looked at"),
             }
         }
         Ok(())
     }
 
-    fn known(&mut self, edge: EdgeId) -> Result<Known, Interrupted> {
-        if let known @ (Known::Update(..) | Known::Call(_)) = self.edges[edge] {
+    fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
+        if let known @ (Ready::Update(..) | Ready::Call(_)) = self.edges[edge] {
             return Ok(known);
         }
         let program = self.task.program;
-        let frame = self.frame(program.locs[program.edges[edge].from].proc)?;
+        let gate = self.gate(program.locs[program.edges[edge].from].proc)?;
         let known = match program.edges[edge].action {
             Action::Call { callee, .. } => {
-                let inside = self.frame(callee)?;
-                let site = self.encoder.site(&frame, &inside, edge)?;
+                let inside = self.gate(callee)?;
+                let site = self.encoder.site(&gate, &inside, edge)?;
                 let number = self.sites.len() as u32;
                 self.sites.push(CallSite { site, lifts: Vec::new(), lift: Ref::FALSE });
                 self.pushed.push(Vec::new());
                 self.callers[callee].push(number);
                 self.catch_up(number)?;
-                Known::Call(number)
+                Ready::Call(number)
             }
             _ => {
-                let (relation, plan) = self.encoder.update(&frame, edge)?;
-                Known::Update(relation, plan)
+                let (relation, plan) = self.encoder.update(&gate, edge)?;
+                Ready::Update(relation, plan)
             }
         };
         self.edges[edge] = known;
@@ -291,13 +291,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         for arrival in &self.arrivals {
             roots.push(arrival.set);
             match arrival.source {
-                Source::Start => {}
-                Source::Edge(_, set) | Source::Enter(_, set) | Source::Return(_, set, ..) => roots.push(set),
+                Cause::Start => {}
+                Cause::Edge(_, set) | Cause::Enter(_, set) | Cause::Return(_, set, ..) => roots.push(set),
             }
         }
-        roots.extend(self.frames.iter().flatten().map(|frame| frame.diagonal));
+        roots.extend(self.gates.iter().flatten().map(|gate| gate.diagonal));
         roots.extend(self.edges.iter().filter_map(|edge| match edge {
-            Known::Update(relation, _) => Some(*relation),
+            Ready::Update(relation, _) => Some(*relation),
             _ => None,
         }));
         for call in &self.sites {
@@ -311,14 +311,14 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     }
 
     /// What is known of a procedure that was entered.
-    pub fn known_frame(&self, proc: ProcId) -> &Frame {
-        self.frames[proc].as_ref().expect("it was entered")
+    pub fn known_gate(&self, proc: ProcId) -> &Gate {
+        self.gates[proc].as_ref().expect("it was entered")
     }
 
     /// The relation of an edge that was pushed along.
     pub fn relation(&self, edge: EdgeId) -> Ref {
         match self.edges[edge] {
-            Known::Update(relation, _) => relation,
+            Ready::Update(relation, _) => relation,
             _ => unreachable!("it was pushed along"),
         }
     }
@@ -342,7 +342,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let machine = self.encoder.machine;
         self.encoder.bdd.relieve(|_| budget.check_time().is_ok());
         let hunt = self.hunt.clone();
-        let mut memory = Memory::new(self, budget);
+        let mut memory = Recall::new(self, budget);
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
