@@ -52,6 +52,11 @@ impl LineIndex {
         text[*start as usize..end].trim_end_matches(['\n', '\r'])
     }
 
+    /// The offset at which a line, counted from 1, begins; that of the last line for those behind it.
+    pub fn start(&self, line: usize) -> usize {
+        self.starts[line.clamp(1, self.starts.len()) - 1] as usize
+    }
+
     /// How many lines there are.
     pub fn len(&self) -> usize {
         self.starts.len()

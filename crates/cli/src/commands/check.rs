@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdict, Why, verify};
 use postbop_ir::{Program, Target, Task};
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -39,7 +40,22 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
     report.stats.push(("total_us", start.elapsed().as_micros() as u64));
     report.stats.push(("peak_bytes", peak()));
     tell(&input, program, &targets, &report, args, said);
-    status(&report.verdicts)
+    let status = status(&report.verdicts);
+    if status == Status::Bug {
+        said.err.push_str(&keep(program, &std::env::current_dir().unwrap_or_default()));
+    }
+    status
+}
+
+/// Keeps the program that showed a bug of ours, so that it can be reported; says where.
+fn keep(program: &Program, folder: &Path) -> String {
+    let path = folder.join(format!("postbop-bug-{}.ir", json::fingerprint(program)));
+    match std::fs::write(&path, postbop_ir::text::print(program)) {
+        Ok(()) => format!("postbop: this is a bug in postbop; please report it with {}\n", path.display()),
+        Err(error) => {
+            format!("postbop: this is a bug in postbop; {} could not be written: {error}\n", path.display())
+        }
+    }
 }
 
 fn tell(
@@ -148,5 +164,24 @@ impl Drop for Spinner {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_a_bug_is_kept_as_a_graph() {
+        let reading = postbop_front::read(b"decl x; void main() begin assert(x); end", Default::default());
+        let program = reading.program.expect("it is correct");
+        let said = keep(&program, &std::env::temp_dir());
+        let path = said.split_whitespace().last().expect("it names the file");
+        let kept = std::fs::read_to_string(path).expect("the file is there");
+        assert_eq!(postbop_ir::text::parse(&kept), Ok(program));
+        std::fs::remove_file(path).expect("it can be removed");
+        assert!(
+            keep(&postbop_ir::text::parse(&kept).unwrap(), Path::new("no such folder")).contains("could not")
+        );
     }
 }

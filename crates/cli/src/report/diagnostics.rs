@@ -84,7 +84,7 @@ impl<'t> Window<'t> {
         let at = (span.start as usize).min(text.len());
         let (line, _) = lines.line_column(text, at as u32);
         let whole = lines.line(text, line);
-        let start = whole.as_ptr() as usize - text.as_ptr() as usize;
+        let start = lines.start(line);
         let from = (at - start).min(whole.len());
         let to = (span.end as usize).saturating_sub(start).clamp(from, whole.len()).min(from + WIDEST);
         let left = boundary(whole, from.saturating_sub(MARGIN));
