@@ -1,7 +1,7 @@
 //! Room `engine`: from a question about a program to a verdict.
 //!
 //! [`verify`] is the only door. It picks an engine, runs it within a [`Budget`], and lets no violation out that has
-//! not been replayed on the program as written. An [`Engine`] answers a [`Task`] and nothing else: it does not
+//! not been replayed on the program as written. An [`Engine`] answers a [`postbop_ir::Task`] and nothing else: it does not
 //! print, read files, or start threads.
 //!
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! Procedures are control-flow graphs over dense ids. Everything structured is gone: conditions are pairs of
 //! assume edges, a failed assertion is a location of its own, arrays are their elements, initialisers are
-//! assignments at the head of a procedure. See [`crate::eval`] and [`crate::replay`] for what the actions do.
+//! assignments at the head of a procedure. See [`crate::eval`] and [`mod@crate::replay`] for what the actions do.
 
 use crate::expr::Expr;
 use crate::ids::{EdgeId, Id, LocId, ProcId, Table, VarId};
