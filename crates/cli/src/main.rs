@@ -44,19 +44,8 @@ pub struct Said {
     pub err: String,
 }
 
-/// Decision diagrams are walked as deep as they have levels, so the work gets a deep stack.
-const STACK: usize = 256 << 20;
-
 fn main() -> ExitCode {
     let args = Args::parse();
-    let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || run(&args));
-    match worker.map(|worker| worker.join()) {
-        Ok(Ok(status)) => ExitCode::from(status as u8),
-        _ => ExitCode::from(Status::Bug as u8),
-    }
-}
-
-fn run(args: &Args) -> Status {
     let mut said = Said::default();
     let status = catch_unwind(AssertUnwindSafe(|| match &args.command {
         Command::Check(args) => commands::check::run(args, &mut said),
@@ -72,7 +61,7 @@ fn run(args: &Args) -> Status {
     });
     write(&mut std::io::stderr(), &said.err);
     write(&mut std::io::stdout(), &said.out);
-    status
+    ExitCode::from(status as u8)
 }
 
 /// A reader that went away, or a full disk, is nothing we could report anywhere.

@@ -56,7 +56,7 @@ pub enum Choice<'a> {
 }
 
 /// How long an engine that is quick or never done may try first, in its own units: so many, and so many per edge.
-const TRIAL: (u64, u64) = (200_000, 4);
+const TRIAL: (u64, u64) = (2_000_000, 50);
 
 /// Answers a task.
 ///

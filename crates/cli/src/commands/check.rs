@@ -6,7 +6,7 @@ use crate::report::{json, text};
 use crate::{ALLOCATOR, Said, Status, properties};
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdict, Why, verify};
-use postbop_ir::{Program, Target, Task};
+use postbop_ir::{Expr, Program, Target, Task};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
         "auto" => Choice::Auto,
         name => Choice::Named(name),
     };
-    let mut report = verify(&task, choice, &budget, &mut Spinner::new());
+    let mut report = answer(&task, choice, &budget);
     report.stats.push(("read_us", read.as_micros() as u64));
     report.stats.push(("total_us", start.elapsed().as_micros() as u64));
     report.stats.push(("peak_bytes", peak()));
@@ -56,6 +56,29 @@ fn keep(program: &Program, folder: &Path) -> String {
             format!("postbop: this is a bug in postbop; {} could not be written: {error}\n", path.display())
         }
     }
+}
+
+/// Decision diagrams are walked as deep as they have levels. Where these may be many, the work gets a deep stack; it
+/// would cost the others time, since a thread's memory is managed apart.
+fn answer(task: &Task, choice: Choice, budget: &Budget) -> Report {
+    const MANY: usize = 2_000;
+    const STACK: usize = 256 << 20;
+    let program = task.program;
+    let verify = || verify(task, choice, budget, &mut Spinner::new());
+    let choices = program.edges.iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
+    let locals = program.procs.iter().map(|proc| proc.locals.len());
+    let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
+    let width = if program.vars.iter().any(|var| var.ty.is_integer()) { 64 } else { 1 };
+    if most * width < MANY {
+        return verify();
+    }
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, verify);
+        match worker.map(|worker| worker.join()) {
+            Ok(Ok(report)) => report,
+            _ => panic!("no thread for the work"),
+        }
+    })
 }
 
 fn tell(

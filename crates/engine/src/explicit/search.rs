@@ -110,7 +110,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             }
             if self.expander.work >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.work + PATIENCE;
-                budget.after(self.expander.evaluations)?;
+                budget.after(self.expander.work)?;
                 observer.progress(Progress { unit: "contexts", done: self.store.contexts });
                 self.hunt.goes_on(self.expander.evaluations)?;
             }
