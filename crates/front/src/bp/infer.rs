@@ -201,7 +201,11 @@ impl<'t> Infer<'t> {
             if let Node::Number(value) = node
                 && !ty.contains(value)
             {
-                sink.push(Diagnostic::new(Code::OutOfRange, span, format!("`{ty}` has no value {value}")));
+                sink.push(Diagnostic::new(
+                    Code::OutOfRange,
+                    span,
+                    format!("`{ty}` has no value {value}; its values are {} to {}", ty.min(), ty.max()),
+                ));
             }
             return;
         }
