@@ -8,7 +8,7 @@ use crate::explicit::Explicit;
 use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
 use postbop_ir::replay::complete;
-use postbop_ir::{Op, Target, Task, Type};
+use postbop_ir::{Target, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What an engine cannot do, in words a user understands.
@@ -23,21 +23,6 @@ pub trait Engine {
     fn supports(&self, task: &Task) -> Result<(), Unsupported>;
     /// Answers the task: one verdict per target. Returns soon after the budget says so.
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome;
-}
-
-/// Refuses programs with unbounded integers, for engines that enumerate or count bits.
-pub fn bounded(task: &Task) -> Result<(), Unsupported> {
-    let program = task.program;
-    let unbounded = |ty: &Type| *ty == Type::Integer;
-    let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
-    let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
-    if program.vars.iter().any(|var| unbounded(&var.ty))
-        || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
-        || ops.any(in_code)
-    {
-        return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
-    }
-    Ok(())
 }
 
 /// All engines.

@@ -27,7 +27,8 @@ mod search;
 mod store;
 
 use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported, bounded};
+use crate::door::{Engine, Unsupported};
+use crate::encode::bounded;
 use crate::verdict::Outcome;
 use postbop_ir::Task;
 

@@ -65,8 +65,8 @@ impl Solver<'_, '_, '_, '_> {
         for at in 0..self.sites[number as usize].lifts.len() {
             let Lift { relation, steps, .. } = self.sites[number as usize].lifts[at];
             let image = self.image(set, (relation, back))?;
-            let source = Cause::Return(number, set, at as u32, at as u32 + 1);
-            self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
+            let cause = Cause::Return(number, set, at as u32, at as u32 + 1);
+            self.arrive(to, image, cause, time.saturating_add(1).saturating_add(steps))?;
         }
         Ok(())
     }
@@ -143,8 +143,8 @@ impl Solver<'_, '_, '_, '_> {
         for turn in 0..self.pushed[number as usize].len() {
             let (time, waiting) = self.pushed[number as usize][turn];
             let image = self.image(waiting, (relation, back))?;
-            let source = Cause::Return(number, waiting, at, at + 1);
-            self.arrive(to, image, source, time.saturating_add(1).saturating_add(steps))?;
+            let cause = Cause::Return(number, waiting, at, at + 1);
+            self.arrive(to, image, cause, time.saturating_add(1).saturating_add(steps))?;
         }
         Ok(())
     }

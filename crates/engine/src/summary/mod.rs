@@ -30,7 +30,8 @@ mod relation;
 mod solve;
 
 use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported, bounded};
+use crate::door::{Engine, Unsupported};
+use crate::encode::bounded;
 use crate::verdict::Outcome;
 use postbop_ir::{Edge, Expr, Proc, Task, Type, VarId};
 

@@ -3,7 +3,7 @@
 //! # Idea
 //!
 //! Every set that arrived somewhere says from which set it came, and how. Given a location and some values there, the
-//! earliest arrival that has a path edge with these values is one whose source comes before it; conjoined with the
+//! earliest arrival that has a path edge with these values is one whose cause comes before it; conjoined with the
 //! relation in between it shows which values can have been there before, and one is picked. What the diagram does not
 //! test on the way stays open.
 //!
@@ -96,7 +96,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
     fn earliest(&mut self, loc: LocId, calls: bool) -> Result<Arrival, Interrupted> {
         let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
-        let fits = |arrival: &&Arrival| !calls || matches!(arrival.source, Cause::Enter(..));
+        let fits = |arrival: &&Arrival| !calls || matches!(arrival.cause, Cause::Enter(..));
         let bdd = &mut self.solver.encoder.bdd;
         for arrival in here.clone().filter(fits).take(FEW) {
             if bdd.meets(arrival.set, &self.assignment)? {
@@ -129,7 +129,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
-    /// The valuation that literals give to the fields of a procedure at some role. A field of which some bits were
+    /// The valuation that literals give to the fields of a procedure in some role. A field of which some bits were
     /// picked gets all of them; those are added to the literals.
     fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, role: impl Fn(usize) -> Option<Role>) -> Vec<u64> {
         let layout = self.solver.encoder.machine.layout(proc);
@@ -263,7 +263,7 @@ impl Past for Recall<'_, '_, '_, '_> {
     }
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.arrival(*loc, entry, goal).and_then(|arrival| match arrival.source {
+        let found = self.arrival(*loc, entry, goal).and_then(|arrival| match arrival.cause {
             Cause::Start | Cause::Enter(..) => Ok(Origin::Entry),
             Cause::Edge(edge, set) => self.stepped(edge, set, entry, goal),
             Cause::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
@@ -290,7 +290,7 @@ impl Recall<'_, '_, '_, '_> {
         }
         self.decide(callee, goal, entry, |_| Role::Now);
         let arrival = self.earliest(*loc, true)?;
-        let Cause::Enter(number, set) = arrival.source else { unreachable!("only those fit") };
+        let Cause::Enter(number, set) = arrival.cause else { unreachable!("only those fit") };
         let site = &self.solver.sites[number as usize].site;
         let (edge, enter) = (site.edge, site.enter.0);
         let globals = self.solver.encoder.machine.scopes.globals(callee).len();

@@ -19,7 +19,7 @@ use postbop_kit::bits;
 pub struct Link {
     /// The field.
     pub field: usize,
-    /// Which role holds the value at entry.
+    /// In which role the slot holds the value at entry.
     pub role: Role,
     /// Whether it is a parameter rather than a global.
     pub param: bool,
@@ -144,7 +144,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         }
     }
 
-    /// How a procedure was entered.
+    /// How a procedure is entered and left.
     pub fn gate(&mut self, proc: ProcId) -> Result<Gate, Interrupted> {
         let program = self.machine.program;
         let data = &program.procs[proc];
@@ -306,7 +306,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         results.iter().flatten().copied().chain(written).map(field).collect()
     }
 
-    /// Ties the callee's parameters, at some role of their levels, to the arguments.
+    /// Ties the callee's parameters, in some role, to the arguments.
     fn arguments(
         &mut self,
         proc: ProcId,

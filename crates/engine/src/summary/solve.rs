@@ -54,7 +54,7 @@ pub struct Arrival {
     /// What.
     pub set: Ref,
     /// Whence.
-    pub source: Cause,
+    pub cause: Cause,
 }
 
 /// What an edge does, once it was looked at.
@@ -191,7 +191,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         &mut self,
         loc: LocId,
         set: Ref,
-        source: Cause,
+        cause: Cause,
         time: u64,
     ) -> Result<(), Interrupted> {
         let place = self.places[loc];
@@ -200,13 +200,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return Ok(());
         }
         if self.task.shortest {
-            self.arrivals.push(Arrival { loc, time, set: new, source });
+            self.arrivals.push(Arrival { loc, time, set: new, cause });
             let waiting = self.schedule.get(&(time, loc)).copied().unwrap_or(Ref::FALSE);
             let all = self.encoder.bdd.or(waiting, new)?;
             self.schedule.insert((time, loc), all);
             return Ok(());
         }
-        self.arrivals.push(Arrival { loc, time: self.arrivals.len() as u64, set: new, source });
+        self.arrivals.push(Arrival { loc, time: self.arrivals.len() as u64, set: new, cause });
         let reach = self.encoder.bdd.or(place.reach, new)?;
         let fresh = self.encoder.bdd.or(place.fresh, new)?;
         self.places[loc] = Place { reach, fresh };
@@ -290,7 +290,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         roots.extend(self.places.iter().flat_map(|place| [place.reach, place.fresh]));
         for arrival in &self.arrivals {
             roots.push(arrival.set);
-            match arrival.source {
+            match arrival.cause {
                 Cause::Start => {}
                 Cause::Edge(_, set) | Cause::Enter(_, set) | Cause::Return(_, set, ..) => roots.push(set),
             }

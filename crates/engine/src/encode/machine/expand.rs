@@ -1,4 +1,4 @@
-//! Room `engine/encode`: the successors of a context along one edge, one at a time.
+//! Room `engine/encode`: the successors of a valuation along one edge, one at a time.
 //!
 //! # Idea
 //!
