@@ -1,0 +1,55 @@
+//! Room `kit`: which copy of a domain's levels stands for which variable.
+//!
+//! The levels of all copies of one bit stand side by side, so a relation between two variables of one domain has a
+//! small diagram, and to rename one copy to another keeps the order. A relation's value is kept with its first argument
+//! of each domain in copy 0, the second in copy 1, and so on.
+
+use super::{DomainId, System, VarId};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Copies for some variables.
+#[derive(Clone, Default, Debug)]
+pub struct Places {
+    copies: HashMap<VarId, u32>,
+    taken: HashMap<DomainId, Vec<bool>>,
+}
+
+impl Places {
+    /// Places variables in the order in which a relation keeps its arguments.
+    pub fn of_params(system: &System, params: &[VarId]) -> Self {
+        let mut places = Places::default();
+        params.iter().for_each(|&var| places.settle(system, var, None));
+        places
+    }
+
+    /// The copy of a variable.
+    pub fn copy(&self, var: VarId) -> u32 {
+        self.copies[&var]
+    }
+
+    /// Whether a variable has its place.
+    pub fn knows(&self, var: VarId) -> bool {
+        self.copies.contains_key(&var)
+    }
+
+    /// Gives a variable that has none a place: the wish if it is free, or else the first free one.
+    pub fn settle(&mut self, system: &System, var: VarId, wish: Option<u32>) {
+        if self.knows(var) {
+            return;
+        }
+        let taken = self.taken.entry(system.vars[var.0 as usize]).or_default();
+        let is_free = |copy: u32| !taken.get(copy as usize).is_some_and(|&taken| taken);
+        let first = (0..).find(|&copy| is_free(copy)).expect("there is no end of copies");
+        let copy = wish.filter(|&wish| is_free(wish)).unwrap_or(first);
+        if taken.len() <= copy as usize {
+            taken.resize(copy as usize + 1, false);
+        }
+        taken[copy as usize] = true;
+        self.copies.insert(var, copy);
+    }
+
+    /// One more than the greatest copy.
+    pub fn most(&self) -> u32 {
+        self.copies.values().map(|copy| copy + 1).max().unwrap_or(0)
+    }
+}
