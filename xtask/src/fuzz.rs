@@ -9,6 +9,7 @@
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
+use postbop_engine::fixpoint::library::LIBRARY;
 use postbop_engine::{Budget, Choice, Silent, Verdict, engines, verify};
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
@@ -181,10 +182,15 @@ fn judge_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> O
 }
 
 fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
-    let named = engines().iter().map(|engine| (engine.name(), Choice::Named(engine.name())));
-    for (name, choice) in named.chain([("auto", Choice::Auto)]) {
+    let named = engines().iter().filter(|engine| engine.name() != "fixpoint");
+    let named = named.map(|engine| (engine.name(), Choice::Named(engine.name())));
+    let formulas = LIBRARY.iter().map(|&algorithm| (algorithm.name, Choice::Algorithm(algorithm)));
+    for (name, choice) in named.chain([("auto", Choice::Auto)]).chain(formulas) {
         for shortest in [false, true] {
             let task = Task { program, targets, shortest };
+            if shortest && matches!(choice, Choice::Algorithm(_)) {
+                continue;
+            }
             let report = verify(&task, choice, &Budget::unlimited(), &mut Silent);
             for (verdict, &least) in report.verdicts.iter().zip(least) {
                 let agrees = match (verdict, least) {

@@ -1,6 +1,7 @@
 //! Room `cli`: the command line, each option defined once.
 
 use clap::{Parser, Subcommand, ValueEnum};
+use postbop_engine::fixpoint::library::LIBRARY;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +30,57 @@ pub enum Command {
     Emit(Source),
     /// Print a program in canonical form
     Fmt(Fmt),
+    /// Algorithms written as fixed-point formulas: list them, show them, run your own
+    Fixpoint {
+        /// What to do.
+        #[command(subcommand)]
+        command: Fixpoint,
+    },
+}
+
+/// What to do with formulas.
+#[derive(Subcommand)]
+pub enum Fixpoint {
+    /// List the algorithms of the library
+    List,
+    /// Print the formulas of an algorithm
+    Show {
+        /// The algorithm
+        #[arg(value_parser = algorithm_names())]
+        algorithm: String,
+    },
+    /// Run the formulas of a file on a program, and say which of its queries are true
+    Run(RunFormulas),
+}
+
+/// Run formulas on a program.
+#[derive(clap::Args)]
+pub struct RunFormulas {
+    #[command(flatten)]
+    pub source: Source,
+    /// The formulas
+    #[arg(long, value_name = "FILE")]
+    pub formula: PathBuf,
+    #[command(flatten)]
+    pub question: Question,
+}
+
+/// What is asked, and how much the answer may cost.
+#[derive(clap::Args)]
+pub struct Question {
+    /// A label that must not be reached, as LABEL or PROCEDURE:LABEL; may be repeated. Without it: every assertion and
+    /// array access, and the labels ERROR and SLIC_ERROR
+    #[arg(long, value_name = "LABEL")]
+    pub target: Vec<String>,
+    /// Give up after this time, as in 500ms, 60s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// Give up beyond this much memory, as in 200M or 4G
+    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4G")]
+    pub memory: u64,
+    /// Show what the engine counted, and how long it took
+    #[arg(long)]
+    pub stats: bool,
 }
 
 /// A program to read.
@@ -58,19 +110,15 @@ pub enum Dialect {
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
-    /// A label that must not be reached, as LABEL or PROCEDURE:LABEL; may be repeated. Without it: every assertion and
-    /// array access, and the labels ERROR and SLIC_ERROR
-    #[arg(long, value_name = "LABEL")]
-    pub target: Vec<String>,
-    /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them; `auto` chooses
+    #[command(flatten)]
+    pub question: Question,
+    /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
+    /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
     pub engine: String,
-    /// Give up after this time, as in 500ms, 60s or 5m
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub timeout: Option<Duration>,
-    /// Give up beyond this much memory, as in 200M or 4G
-    #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4G")]
-    pub memory: u64,
+    /// The algorithm of `fixpoint`, as in `fixpoint list`
+    #[arg(long, value_name = "NAME", value_parser = algorithm_names())]
+    pub algorithm: Option<String>,
     /// Give a trace of the least number of steps
     #[arg(long)]
     pub shortest: bool,
@@ -80,9 +128,6 @@ pub struct Check {
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Show what the engine counted, and how long it took
-    #[arg(long)]
-    pub stats: bool,
 }
 
 /// How much of a trace to print.
@@ -132,6 +177,10 @@ pub struct Fmt {
 fn engine_names() -> clap::builder::PossibleValuesParser {
     let names = postbop_engine::engines().iter().map(|engine| engine.name());
     std::iter::once("auto").chain(names).collect::<Vec<_>>().into()
+}
+
+fn algorithm_names() -> clap::builder::PossibleValuesParser {
+    LIBRARY.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>().into()
 }
 
 /// A number and its unit.

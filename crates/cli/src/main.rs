@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::show::list(args, &mut said),
         Command::Emit(args) => commands::show::emit(args, &mut said),
         Command::Fmt(args) => commands::fmt::run(args, &mut said),
+        Command::Fixpoint { command } => commands::fixpoint::run(command, &mut said),
     }));
     let status = status.unwrap_or_else(|_| {
         said.err

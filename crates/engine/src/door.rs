@@ -5,6 +5,8 @@
 
 use crate::budget::{Budget, Observer};
 use crate::explicit::Explicit;
+use crate::fixpoint::Fixpoint;
+use crate::fixpoint::library::{Algorithm, DEFAULT};
 use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
 use postbop_ir::replay::complete;
@@ -27,7 +29,7 @@ pub trait Engine {
 
 /// All engines.
 pub fn engines() -> &'static [&'static dyn Engine] {
-    &[&Explicit, &Summary]
+    &[&Explicit, &Summary, &Fixpoint(DEFAULT)]
 }
 
 /// Which engine is to answer.
@@ -38,6 +40,8 @@ pub enum Choice<'a> {
     Auto,
     /// The one of this name.
     Named(&'a str),
+    /// `fixpoint`, with this algorithm.
+    Algorithm(Algorithm),
 }
 
 /// How long an engine that is quick or never done may try first, in its own units: so many, and so many per edge.
@@ -48,7 +52,12 @@ const TRIAL: (u64, u64) = (2_000_000, 50);
 /// `Auto` lets `explicit` try for a moment: it is the fastest where a run can be found or the valuations are few. What
 /// it leaves open goes to `summary`, and what that cannot take or hold in memory back to `explicit`.
 pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn Observer) -> Report {
+    let fixpoint;
     let mut turns: Vec<(&dyn Engine, Budget)> = match choice {
+        Choice::Algorithm(algorithm) => {
+            fixpoint = Fixpoint(algorithm);
+            vec![(&fixpoint as &dyn Engine, budget.clone())]
+        }
         Choice::Named(name) => engines()
             .iter()
             .filter(|engine| engine.name() == name)

@@ -31,6 +31,7 @@ mod budget;
 mod door;
 mod encode;
 mod explicit;
+pub mod fixpoint;
 mod summary;
 mod verdict;
 

@@ -1,6 +1,7 @@
 //! Room `engine`: what comes out of the door.
 
 use postbop_ir::Trace;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -64,7 +65,7 @@ impl Stopwatch {
     /// Ends a phase.
     pub fn lap(&mut self, phase: &'static str) {
         let now = Instant::now();
-        self.laps.push((phase, (now - self.last).as_micros() as u64));
+        self.laps.push((phase.into(), (now - self.last).as_micros() as u64));
         self.last = now;
     }
 
@@ -75,7 +76,7 @@ impl Stopwatch {
 }
 
 /// Counters of one run, in the order in which they are shown.
-pub type Stats = Vec<(&'static str, u64)>;
+pub type Stats = Vec<(Cow<'static, str>, u64)>;
 
 /// What an engine says: one verdict per target, and what it counted.
 #[derive(Clone, PartialEq, Eq, Debug)]

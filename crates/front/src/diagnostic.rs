@@ -80,6 +80,12 @@ codes! {
     BadReference       Error "E031" "a `ref` argument that is no variable";
     EnforceTwice       Error "E032" "a second `enforce` in one procedure";
     Discarded          Error "E033" "`_` used as a value";
+    UnknownRelation    Error "E041" "a relation that is not defined";
+    RelationTwice      Error "E042" "a relation or a type defined twice";
+    UnknownSort        Error "E043" "a type that is not defined";
+    UnknownField       Error "E044" "a field or a variable that a value does not have";
+    NoQuery            Error "E045" "a formula file without a query";
+    Unstable           Error "E046" "an iteration that does not settle";
     TwoMeanings        Warning "W001" "an expression that means two things in two dialects";
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";

@@ -12,6 +12,7 @@
 
 pub mod bp;
 pub mod diagnostic;
+pub mod fix;
 pub mod source;
 
 pub use diagnostic::{Code, Diagnostic, Severity};

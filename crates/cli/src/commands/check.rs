@@ -1,10 +1,11 @@
 //! Room `cli/commands`: `postbop check`.
 
-use crate::args::{Check, Detail, Format};
+use crate::args::{Check, Detail, Format, Question};
 use crate::input::{self, Input};
 use crate::report::{json, text};
 use crate::{ALLOCATOR, Said, Status, properties};
 use indicatif::{ProgressBar, ProgressStyle};
+use postbop_engine::fixpoint::library::algorithm;
 use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdict, Why, verify};
 use postbop_ir::{Expr, Program, Target, Task};
 use std::io::IsTerminal;
@@ -16,14 +17,14 @@ use std::time::Instant;
 /// Decides the properties of a program.
 pub fn run(args: &Check, said: &mut Said) -> Status {
     let start = Instant::now();
-    let budget = budget(args);
+    let budget = budget(&args.question);
     let input = match input::read(&args.source, said) {
         Ok(input) => input,
         Err(status) => return status,
     };
     let read = start.elapsed();
     let Some(program) = &input.program else { return concurrent(&input, args, said) };
-    let targets = match properties::targets(&input, program, &args.target) {
+    let targets = match properties::targets(&input, program, &args.question.target) {
         Ok(targets) => targets,
         Err(message) => {
             said.err.push_str(&format!("error: {}: {message}\n", input.name));
@@ -31,20 +32,35 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
         }
     };
     let task = Task { program, targets: &targets, shortest: args.shortest };
-    let choice = match args.engine.as_str() {
-        "auto" => Choice::Auto,
-        name => Choice::Named(name),
+    let choice = match choice(args) {
+        Ok(choice) => choice,
+        Err(message) => {
+            said.err.push_str(&format!("error: {message}\n"));
+            return Status::BadInput;
+        }
     };
     let mut report = answer(&task, choice, &budget);
-    report.stats.push(("read_us", read.as_micros() as u64));
-    report.stats.push(("total_us", start.elapsed().as_micros() as u64));
-    report.stats.push(("peak_bytes", peak()));
+    report.stats.push(("read_us".into(), read.as_micros() as u64));
+    report.stats.push(("total_us".into(), start.elapsed().as_micros() as u64));
+    report.stats.push(("peak_bytes".into(), peak()));
     tell(&input, program, &targets, &report, args, said);
     let status = status(&report.verdicts);
     if status == Status::Bug {
         said.err.push_str(&keep(program, &std::env::current_dir().unwrap_or_default()));
     }
     status
+}
+
+/// Which engine is to answer.
+fn choice(args: &Check) -> Result<Choice<'_>, String> {
+    match (args.engine.as_str(), &args.algorithm) {
+        ("auto", None) => Ok(Choice::Auto),
+        (name, None) => Ok(Choice::Named(name)),
+        ("auto" | "fixpoint", Some(name)) => {
+            algorithm(name).map(Choice::Algorithm).ok_or(format!("there is no algorithm `{name}`"))
+        }
+        (name, Some(_)) => Err(format!("--algorithm is for --engine fixpoint, not for `{name}`")),
+    }
 }
 
 /// Keeps the program that showed a bug of ours, so that it can be reported; says where.
@@ -61,21 +77,24 @@ fn keep(program: &Program, folder: &Path) -> String {
 /// Decision diagrams are walked as deep as they have levels. Where these may be many, the work gets a deep stack; it
 /// would cost the others time, since a thread's memory is managed apart.
 fn answer(task: &Task, choice: Choice, budget: &Budget) -> Report {
+    on_deep_stack(task.program, || verify(task, choice, budget, &mut Spinner::new()))
+}
+
+/// Does the work on a stack as deep as the program's diagrams may need.
+pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
     const MANY: usize = 2_000;
     const STACK: usize = 256 << 20;
-    let program = task.program;
-    let verify = || verify(task, choice, budget, &mut Spinner::new());
     let choices = program.edges.iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
     let locals = program.procs.iter().map(|proc| proc.locals.len());
     let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
     let width = if program.vars.iter().any(|var| var.ty.is_integer()) { 64 } else { 1 };
     if most * width < MANY {
-        return verify();
+        return work();
     }
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, verify);
+        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         match worker.map(|worker| worker.join()) {
-            Ok(Ok(report)) => report,
+            Ok(Ok(done)) => done,
             _ => panic!("no thread for the work"),
         }
     })
@@ -95,7 +114,7 @@ fn tell(
             said.out.push_str(&format!("{value}\n"));
         }
         Format::Human => {
-            if args.stats {
+            if args.question.stats {
                 said.out.push_str(&text::stats(report.engine, &report.stats));
                 said.out.push('\n');
             }
@@ -118,7 +137,7 @@ fn status(verdicts: &[Verdict]) -> Status {
 /// A program with threads: read and checked, but no engine takes it yet.
 fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
     let why = Why::Unsupported("programs with threads".into());
-    let name = if args.target.is_empty() { "program".to_owned() } else { args.target.join(", ") };
+    let name = if args.question.target.is_empty() { "program".to_owned() } else { args.question.target.join(", ") };
     let targets = [Target { name, locs: Vec::new() }];
     let Outcome { verdicts, stats } = Outcome::unknown(1, &why);
     let report = Report { engine: "none", by: vec!["none"], verdicts, stats };
@@ -126,7 +145,8 @@ fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
     Status::Unknown
 }
 
-fn budget(args: &Check) -> Budget {
+/// The budget that was asked for; Ctrl-C calls the work off.
+pub fn budget(args: &Question) -> Budget {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
     // The first Ctrl-C asks politely; the second is for a program that does not listen.

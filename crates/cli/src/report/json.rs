@@ -34,7 +34,7 @@ pub fn report(
     let properties: Vec<Value> =
         targets.iter().zip(report.verdicts.iter().zip(&report.by)).map(property).collect();
     let stats: Map<String, Value> =
-        report.stats.iter().map(|&(name, value)| (name.to_owned(), json!(value))).collect();
+        report.stats.iter().map(|(name, value)| (name.to_string(), json!(value))).collect();
     json!({
         "schema": "postbop/1",
         "verdict": overall(&report.verdicts),

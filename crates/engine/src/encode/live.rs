@@ -30,6 +30,24 @@ pub struct Live {
 impl Live {
     /// The live fields of every location.
     pub fn new(program: &Program, scopes: &Scopes) -> Self {
+        Solver::new(program, scopes, Live::nothing(program, scopes)).solve()
+    }
+
+    /// Every variable is live everywhere, and results at exits.
+    pub fn full(program: &Program, scopes: &Scopes) -> Self {
+        let mut live = Live::nothing(program, scopes);
+        for (id, loc) in program.locs.pairs() {
+            let exit = program.procs[loc.proc].exit == id;
+            let count = if exit { scopes.len(program, loc.proc) } else { scopes.first_result(program, loc.proc) };
+            let first = live.first[id] as usize;
+            for field in 0..count {
+                bits::insert(&mut live.words[first..], field);
+            }
+        }
+        live
+    }
+
+    fn nothing(program: &Program, scopes: &Scopes) -> Self {
         let size: Table<ProcId, u32> =
             program.procs.ids().map(|proc| bits::words(scopes.len(program, proc)) as u32).collect();
         let mut end = 0;
@@ -39,8 +57,7 @@ impl Live {
             start
         };
         let first = program.locs.iter().map(|loc| place(size[loc.proc])).collect();
-        let live = Live { words: vec![0; end as usize], first, size };
-        Solver::new(program, scopes, live).solve()
+        Live { words: vec![0; end as usize], first, size }
     }
 
     /// The live fields at a location, as a set of bits.

@@ -2,6 +2,7 @@
 
 pub mod blast;
 pub mod hunt;
+pub mod literals;
 pub mod live;
 pub mod machine;
 pub mod scope;

@@ -28,12 +28,7 @@ pub struct Scopes {
 impl Scopes {
     /// The fields of the program's procedures.
     pub fn new(program: &Program) -> Self {
-        let mut place = Table::filled(program.vars.len(), 0);
-        for proc in program.procs.iter() {
-            for (at, &var) in proc.locals.iter().enumerate() {
-                place[var] = at as u32;
-            }
-        }
+        let place = places(program);
         let Direct { mut touched, mut written, callees } = direct(program);
         let components = scc::components(program.procs.len(), |proc| &callees[proc]);
         let mut list = Table::filled(program.procs.len(), u32::MAX);
@@ -59,6 +54,13 @@ impl Scopes {
         };
         let (touched, written) = (join(&mut touched), join(&mut written));
         Scopes { touched, written, list, place }
+    }
+
+    /// The fields when every procedure is said to touch, and to write, every global.
+    pub fn full(program: &Program) -> Self {
+        let globals: Vec<VarId> = program.globals().collect();
+        let list = Table::filled(program.procs.len(), 0);
+        Scopes { touched: vec![globals.clone()], written: vec![globals], list, place: places(program) }
     }
 
     /// The globals that the procedure, or what it calls, writes; in order.
@@ -107,6 +109,17 @@ impl Scopes {
         let local = || program.procs[proc].locals.get(field - globals.len());
         globals.get(field).or_else(local).copied()
     }
+}
+
+/// The position of each local among its procedure's.
+fn places(program: &Program) -> Table<VarId, u32> {
+    let mut place = Table::filled(program.vars.len(), 0);
+    for proc in program.procs.iter() {
+        for (at, &var) in proc.locals.iter().enumerate() {
+            place[var] = at as u32;
+        }
+    }
+    place
 }
 
 /// What the edges of each procedure itself mention.

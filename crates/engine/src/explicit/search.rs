@@ -330,10 +330,10 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     fn outcome(self, stopped: Option<Why>, budget: &Budget) -> Outcome {
         let summaries = self.store.entries.iter().map(|entry| entry.exits.len() as u64).sum();
         let stats = vec![
-            ("contexts", self.store.contexts),
-            ("entries", self.store.entries.len() as u64),
-            ("summaries", summaries),
-            ("evaluations", self.expander.evaluations),
+            ("contexts".into(), self.store.contexts),
+            ("entries".into(), self.store.entries.len() as u64),
+            ("summaries".into(), summaries),
+            ("evaluations".into(), self.expander.evaluations),
         ];
         let mut memory = Recall { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory, budget);

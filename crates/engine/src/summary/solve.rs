@@ -334,10 +334,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     fn outcome(mut self, stopped: Option<Why>, budget: &'w Budget) -> Outcome {
         let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
         let stats = vec![
-            ("vertices", self.encoder.bdd.peak() as u64),
-            ("images", self.images),
-            ("arrivals", self.arrivals.len() as u64),
-            ("summaries", lifts),
+            ("vertices".into(), self.encoder.bdd.peak() as u64),
+            ("images".into(), self.images),
+            ("arrivals".into(), self.arrivals.len() as u64),
+            ("summaries".into(), lifts),
         ];
         let machine = self.encoder.machine;
         self.encoder.bdd.relieve(|_| budget.check_time().is_ok());

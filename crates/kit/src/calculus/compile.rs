@@ -82,18 +82,6 @@ impl Recipes {
         recipe
     }
 
-    /// The recipe for all values of a relation's arguments.
-    pub fn everything(&mut self, system: &System, relation: RelationId) -> usize {
-        let equation = system.relation(relation).equation.as_ref().expect("it is defined");
-        let places = Places::of_params(system, &equation.params);
-        let nothing = self.push(Recipe::Or(Vec::new()));
-        let mut recipe = self.push(Recipe::Not(nothing));
-        for &var in &equation.params {
-            recipe = self.restrict(system, recipe, var, &places);
-        }
-        recipe
-    }
-
     fn restrict(&mut self, system: &System, recipe: usize, var: VarId, places: &Places) -> usize {
         if system.domain(var).size.is_none() {
             return recipe;

@@ -10,6 +10,7 @@ use super::compile::{Copy, Move, Recipe, Recipes};
 use super::place::Places;
 use super::{DomainId, Node, NodeId, RelationId, Slice, System};
 use crate::bdd::{Bdd, Interrupted, Plan, Ref};
+use std::time::{Duration, Instant};
 
 /// Makes the relations that are not defined by equations.
 pub trait Supply {
@@ -57,6 +58,8 @@ pub struct Tally {
     pub rounds: u64,
     /// How many vertices its last value has.
     pub vertices: u64,
+    /// How long that took, without what was evaluated for it.
+    pub time: Duration,
 }
 
 /// A value, and the values of other relations under which it was computed.
@@ -73,8 +76,8 @@ pub struct Solver<'s, 'w, S> {
     /// For each recipe its plan, and the value it had last, with what it was made from.
     plans: Vec<Option<Plan>>,
     made: Vec<Option<(Vec<Ref>, Ref)>>,
-    /// For each defined relation its recipe, and that of its start.
-    equations: Vec<Option<(usize, Option<usize>)>>,
+    /// For each defined relation its recipe, and whether it starts from everything.
+    equations: Vec<Option<(usize, bool)>>,
     /// For each defined relation the others that its formula mentions.
     mentions: Vec<Vec<RelationId>>,
     value: Vec<Ref>,
@@ -97,8 +100,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         let ids = || (0..system.relations.len() as u32).map(RelationId);
         let equation = |id: RelationId| {
             let greatest = system.relation(id).equation.as_ref()?.greatest;
-            let start = greatest.then(|| recipes.everything(system, id));
-            Some((recipes.equation(system, id), start))
+            Some((recipes.equation(system, id), greatest))
         };
         let equations: Vec<_> = ids().map(equation).collect();
         let mentioned = |id: RelationId| {
@@ -145,6 +147,29 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         self.system.domains[domain.0 as usize].positions.iter().map(|at| at * stride + copy).collect()
     }
 
+    /// One more than the greatest level of any copy of any domain.
+    pub fn depth(&self) -> u32 {
+        let positions = self.system.domains.iter().flat_map(|domain| &domain.positions);
+        (positions.max().map_or(0, |at| at + 1)) * self.recipes.copies
+    }
+
+    /// Forgets all that was computed from a relation of the supply, which is another from now on.
+    pub fn replace(&mut self, relation: RelationId) {
+        let is_it = |node: NodeId| matches!(self.system.get(node), Node::Apply(other, _) if *other == relation);
+        for (made, recipe) in self.made.iter_mut().zip(&self.recipes.list) {
+            let stays = match recipe {
+                Recipe::Atom(node, _) => !is_it(*node),
+                Recipe::Valid(_) => true,
+                _ => false,
+            };
+            if !stays {
+                *made = None;
+            }
+        }
+        self.memo.fill(None);
+        self.journal.clear();
+    }
+
     /// The truth of a prepared formula without free variables.
     pub fn decide(&mut self, recipe: usize) -> Result<bool, Stop> {
         let mut values = Vec::new();
@@ -167,13 +192,10 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         {
             return Ok(*value);
         }
-        let (recipe, start) = self.equations[at].expect("only defined relations are evaluated");
+        let (recipe, greatest) = self.equations[at].expect("only defined relations are evaluated");
         self.fixed[at] = true;
         self.tallies[at].evaluations += 1;
-        self.value[at] = match start {
-            Some(start) => self.make(start)?,
-            None => Ref::FALSE,
-        };
+        self.value[at] = if greatest { self.everything(relation)? } else { Ref::FALSE };
         // The values follow from each other, so they go in circles as soon as one comes again. We keep one old value, a
         // younger one after twice as many rounds each time.
         let (mut milestone, mut since, mut patience) = (self.value[at], 0, 1);
@@ -215,7 +237,26 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         // Only now: evaluating one may have changed what another had.
         values.iter().for_each(|&(other, value)| self.value[other.0 as usize] = value);
         self.held.truncate(self.held.len() - values.len());
-        Ok(self.make(recipe)?)
+        let start = Instant::now();
+        let value = self.make(recipe)?;
+        self.tallies[relation.0 as usize].time += start.elapsed();
+        Ok(value)
+    }
+
+    /// All values of a defined relation's arguments.
+    pub fn everything(&mut self, relation: RelationId) -> Result<Ref, Interrupted> {
+        let mut all = Ref::TRUE;
+        let mut counts: Vec<u32> = vec![0; self.system.domains.len()];
+        for &domain in &self.system.relation(relation).domains {
+            let copy = counts[domain.0 as usize];
+            counts[domain.0 as usize] += 1;
+            if let Some(size) = self.system.domains[domain.0 as usize].size {
+                let levels = self.levels(domain, copy);
+                let valid = below(&mut self.bdd, &levels, size)?;
+                all = self.bdd.and(all, valid)?;
+            }
+        }
+        Ok(all)
     }
 
     /// The fixed relations on which the value of a relation depends, and their values.

@@ -95,6 +95,18 @@ impl<'a> Machine<'a> {
     pub fn new(program: &'a Program) -> Self {
         let scopes = Scopes::new(program);
         let live = Live::new(program, &scopes);
+        Machine::with(program, scopes, live)
+    }
+
+    /// The machine of a program in which nothing is forgotten: every procedure has all globals, and every variable in
+    /// scope matters.
+    pub fn full(program: &'a Program) -> Self {
+        let scopes = Scopes::full(program);
+        let live = Live::full(program, &scopes);
+        Machine::with(program, scopes, live)
+    }
+
+    fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
         let layouts = (0..program.procs.len()).map(|_| OnceCell::new()).collect();
         let edges = (0..program.edges.len()).map(|_| OnceCell::new()).collect();
         Machine { program, scopes, live, layouts, edges }

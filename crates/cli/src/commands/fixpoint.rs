@@ -1,0 +1,65 @@
+//! Room `cli/commands`: `postbop fixpoint`.
+
+use super::check::{budget, on_deep_stack};
+use crate::args::{Fixpoint, RunFormulas};
+use crate::report::{diagnostics, text};
+use crate::{Said, Status, input, properties};
+use postbop_engine::fixpoint::library::{LIBRARY, algorithm};
+use postbop_engine::fixpoint::{representable, run::run as run_formulas};
+use postbop_front::LineIndex;
+
+/// Lists, shows or runs formulas.
+pub fn run(command: &Fixpoint, said: &mut Said) -> Status {
+    match command {
+        Fixpoint::List => {
+            let width = LIBRARY.iter().map(|algorithm| algorithm.name.len()).max().unwrap_or(0);
+            for algorithm in LIBRARY {
+                said.out.push_str(&format!("{:width$}  {}\n", algorithm.name, algorithm.about));
+            }
+            Status::Good
+        }
+        Fixpoint::Show { algorithm: name } => {
+            said.out.push_str(algorithm(name).map_or("", |algorithm| algorithm.text));
+            Status::Good
+        }
+        Fixpoint::Run(args) => on_program(args, said).unwrap_or_else(|status| status),
+    }
+}
+
+fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
+    let input = input::read(&args.source, said)?;
+    let formulas = input::bytes(&args.formula, said)?;
+    let refuse = |said: &mut Said, message: String| {
+        said.err.push_str(&format!("error: {}: {message}\n", input.name));
+        Status::BadInput
+    };
+    let Some(program) = &input.program else {
+        return Err(refuse(said, "formulas about programs with threads are not supported".into()));
+    };
+    representable(program).map_err(|refusal| refuse(said, refusal.0))?;
+    let targets = properties::targets(&input, program, &args.question.target).map_err(|message| refuse(said, message))?;
+    let locs = targets.into_iter().flat_map(|target| target.locs).collect();
+    let budget = budget(&args.question);
+    let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));
+    let answers = ran.map_err(|flaws| {
+        let name = args.formula.display().to_string();
+        diagnostics::render(&name, &source, &LineIndex::new(&source), &flaws, &mut said.err);
+        Status::BadInput
+    })?;
+    if args.question.stats {
+        said.out.push_str(&text::stats("fixpoint", &answers.stats));
+        said.out.push('\n');
+    }
+    let mut status = Status::Good;
+    for (name, answer) in &answers.queries {
+        let answer = match answer {
+            Ok(truth) => truth.to_string(),
+            Err(why) => {
+                status = Status::Unknown;
+                format!("unknown ({why})")
+            }
+        };
+        said.out.push_str(&format!("{name}: {answer}\n"));
+    }
+    Ok(status)
+}

@@ -1,0 +1,44 @@
+//! Room `engine/fixpoint`: the algorithms that come with the product, each a page of formulas.
+
+/// An algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Algorithm {
+    /// What users call it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Its formulas.
+    pub text: &'static str,
+}
+
+/// All of them.
+pub const LIBRARY: &[Algorithm] = &[
+    Algorithm {
+        name: "summary",
+        about: "summaries of all procedures, reachable or not",
+        text: include_str!("library/summary.fix"),
+    },
+    Algorithm {
+        name: "ef",
+        about: "entry-forward: summaries only for entries that are reached",
+        text: include_str!("library/ef.fix"),
+    },
+    Algorithm {
+        name: "ef-split",
+        about: "entry-forward, with caller and callee made small before they meet",
+        text: include_str!("library/ef-split.fix"),
+    },
+    DEFAULT,
+];
+
+/// The algorithm used where none is named.
+pub const DEFAULT: Algorithm = Algorithm {
+    name: "ef-opt",
+    about: "entry-forward, each round only where the last one found something new",
+    text: include_str!("library/ef-opt.fix"),
+};
+
+/// The algorithm of this name.
+pub fn algorithm(name: &str) -> Option<Algorithm> {
+    LIBRARY.iter().find(|algorithm| algorithm.name == name).copied()
+}

@@ -1,0 +1,67 @@
+//! Room `engine/fixpoint`: model-checking algorithms written as formulas, and run.
+//!
+//! # Idea
+//!
+//! An algorithm is a page of fixed-point equations over the states of a program ([`library`]); the solver of the calculus
+//! ([`postbop_kit::calculus`]) evaluates them. The program supplies the relations that the equations start from
+//! ([`template`]). Users run their own formulas ([`run`]) with the same machinery.
+//!
+//! # Paper
+//!
+//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared ([`past`]); states in which only what
+//! matters is kept.
+
+pub mod library;
+mod past;
+pub mod run;
+mod solve;
+mod template;
+
+use crate::budget::{Budget, Observer};
+use crate::door::{Engine, Unsupported};
+use crate::encode::bounded;
+use crate::verdict::Outcome;
+use library::Algorithm;
+use postbop_ir::{Action, Program, Task, VarId};
+
+/// Diagrams are walked as deep as they have levels, some for each bit.
+const MOST_BITS: usize = 4_000;
+
+/// The engine, with the algorithm it runs.
+pub struct Fixpoint(pub Algorithm);
+
+impl Engine for Fixpoint {
+    fn name(&self) -> &'static str {
+        "fixpoint"
+    }
+
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        bounded(task)?;
+        if task.shortest {
+            return Err(Unsupported("shortest traces with `fixpoint`; `summary` and `explicit` give them".into()));
+        }
+        representable(task.program)
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+        solve::check(self.0, task, budget, observer)
+    }
+}
+
+/// Whether a program's states have few enough bits, and its calls are told apart by where they are.
+pub fn representable(program: &Program) -> Result<(), Unsupported> {
+    let width = |var: &VarId| program.vars[*var].ty.bits().map_or(0, usize::from);
+    let globals: usize = program.globals().map(|var| width(&var)).sum();
+    let locals = program.procs.iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
+    let bits = globals + locals.max().unwrap_or(0);
+    if bits > MOST_BITS {
+        return Err(Unsupported(format!("{bits} bits in scope at once; `fixpoint` takes up to {MOST_BITS}")));
+    }
+    let mut calls: Vec<_> =
+        program.edges.iter().filter(|edge| matches!(edge.action, Action::Call { .. })).map(|edge| edge.from).collect();
+    calls.sort_unstable();
+    match calls.windows(2).any(|pair| pair[0] == pair[1]) {
+        true => Err(Unsupported("two calls that begin at one location".into())),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,190 @@
+//! Room `engine/fixpoint`: an algorithm of the library on a task.
+
+use super::library::Algorithm;
+use super::past::{COPIES, Recall};
+use super::template::{PC, TARGET, Template};
+use crate::budget::{Budget, Observer, Progress};
+use crate::encode::machine::code::Machine;
+use crate::encode::machine::retrace::Retracer;
+use crate::verdict::{Outcome, Stats, Stopwatch, Verdict, Why};
+use postbop_front::fix::{Formulas, read};
+use postbop_ir::{Action, LocId, Task, Trace};
+use postbop_kit::bdd::{Assignment, Bdd, Interrupted, Ref};
+use postbop_kit::calculus::{DomainId, RelationId, Solver, Stop};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A solver of formulas about a program.
+pub(super) type ProgramSolver<'s, 'w, 'm, 'a> = Solver<'s, 'w, Template<'m, 'a>>;
+
+/// Answers a task by an algorithm of the library.
+pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+    let mut stopwatch = Stopwatch::start();
+    let machine = Machine::new(task.program);
+    let targets = task.targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+    let template = Template::new(&machine, targets);
+    let (_, formulas) = read(algorithm.text.as_bytes(), template.signature());
+    let formulas = formulas.unwrap_or_else(|flaws| panic!("{}.fix: {flaws:?}", algorithm.name));
+    let bdd = Bdd::new(watchman(budget));
+    let watched = formulas.paths.iter().chain(&formulas.entries).copied().collect();
+    let mut solver = Solver::new(&formulas.system, bdd, template, watched);
+    solver.reserve(COPIES);
+    let query = solver.prepare(&[formulas.queries[0].1])[0];
+    solver.supply.bottom = solver.depth();
+    stopwatch.lap("prepare_us");
+    let mut hunt = Search { task, budget, machine: &machine, formulas: &formulas, solver, query };
+    let verdicts = hunt.verdicts(observer);
+    stopwatch.lap("search_us");
+    let mut stats = tallies(&mut hunt.solver, &formulas);
+    stats.extend(stopwatch.laps());
+    Outcome { verdicts, stats }
+}
+
+/// A watchman who keeps to a budget.
+pub(super) fn watchman(budget: &Budget) -> impl FnMut(usize) -> bool + '_ {
+    move |bytes| budget.allows(bytes as u64).is_ok()
+}
+
+/// What the solver counted, equation by equation.
+pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats {
+    solver.measure();
+    let mut stats: Stats = vec![("vertices".into(), solver.bdd.peak() as u64)];
+    for (relation, tally) in formulas.system.relations.iter().zip(&solver.tallies) {
+        if relation.equation.is_some() {
+            let name = &relation.name;
+            stats.push((format!("{name}.evaluations").into(), tally.evaluations));
+            stats.push((format!("{name}.rounds").into(), tally.rounds));
+            stats.push((format!("{name}.vertices").into(), tally.vertices));
+            stats.push((format!("{name}.us").into(), tally.time.as_micros() as u64));
+        }
+    }
+    stats
+}
+
+struct Search<'s, 'w, 'm, 'a, 't> {
+    task: &'t Task<'t>,
+    budget: &'w Budget,
+    machine: &'m Machine<'a>,
+    formulas: &'s Formulas,
+    solver: ProgramSolver<'s, 'w, 'm, 'a>,
+    query: usize,
+}
+
+impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
+    /// The algorithm ends at the first target, so it runs again for those not reached until none is.
+    fn verdicts(&mut self, observer: &mut dyn Observer) -> Vec<Verdict> {
+        let mut verdicts: Vec<Option<Verdict>> = vec![None; self.task.targets.len()];
+        loop {
+            let missing: Vec<usize> = (0..verdicts.len()).filter(|&at| verdicts[at].is_none()).collect();
+            if missing.is_empty() {
+                break;
+            }
+            let locs = missing.iter().flat_map(|&at| self.task.targets[at].locs.iter().copied());
+            self.solver.supply.targets = locs.collect();
+            self.solver.replace(TARGET);
+            let found = self.solver.decide(self.query).map_err(|stop| self.why(stop));
+            observer.progress(Progress { unit: "vertices", done: self.solver.bdd.len() as u64 });
+            let found = match found {
+                Ok(true) => self.hits(&missing),
+                Ok(false) => Ok(missing.iter().map(|&at| (at, Verdict::Holds)).collect()),
+                Err(why) => Err(why),
+            };
+            match found {
+                Ok(found) => found.into_iter().for_each(|(at, verdict)| verdicts[at] = Some(verdict)),
+                Err(why) => missing.iter().for_each(|&at| verdicts[at] = Some(Verdict::Unknown(why.clone()))),
+            }
+        }
+        verdicts.into_iter().map(|verdict| verdict.expect("all are answered")).collect()
+    }
+
+    fn why(&self, stop: Stop) -> Why {
+        match stop {
+            Stop::Interrupted => self.budget.allows(0).err().unwrap_or(Why::Memory(self.budget.memory())),
+            Stop::Unstable { relation, .. } => Why::EngineBug(format!(
+                "the equation for {} does not settle",
+                self.formulas.system.relations[relation.0 as usize].name
+            )),
+        }
+    }
+
+    /// The targets that were reached, with traces.
+    fn hits(&mut self, missing: &[usize]) -> Result<Vec<(usize, Verdict)>, Why> {
+        let budget = self.budget;
+        self.solver.bdd.relieve(move |_| budget.check_time().is_ok());
+        let mut hits = self.trace_all(missing).map_err(|_| self.why(Stop::Interrupted))?;
+        self.solver.bdd.relieve(watchman(budget));
+        if hits.is_empty() {
+            let bug = Why::EngineBug("a target is reached, but by no pair that was found".into());
+            hits.push((missing[0], Verdict::Unknown(bug)));
+        }
+        Ok(hits)
+    }
+
+    fn trace_all(&mut self, missing: &[usize]) -> Result<Vec<(usize, Verdict)>, Interrupted> {
+        let (task, machine, budget) = (self.task, self.machine, self.budget);
+        let mut recall = self.recall()?;
+        let mut reached: Vec<(usize, LocId)> = Vec::new();
+        for &at in missing {
+            for &loc in &task.targets[at].locs {
+                if recall.reached(loc)? {
+                    reached.push((at, loc));
+                    break;
+                }
+            }
+        }
+        let mut retracer = Retracer::new(machine, &mut recall, budget);
+        let mut trace = |loc: LocId| -> Result<Trace, Why> {
+            let open = machine.layout(machine.program.locs[loc].proc).open.clone();
+            retracer.trace((loc, Vec::new()), open)
+        };
+        let verdict = |(at, loc)| (at, trace(loc).map_or_else(Verdict::Unknown, Verdict::Violated));
+        Ok(reached.into_iter().map(verdict).collect())
+    }
+
+    /// What was found when.
+    fn recall(&mut self) -> Result<Recall<'_, 'm, 'a, 'w>, Interrupted> {
+        let domains = [PC, DomainId(1), DomainId(2)];
+        let states: Vec<Vec<Vec<u32>>> = (0..COPIES)
+            .map(|copy| domains.iter().map(|&domain| self.solver.levels(domain, copy)).collect())
+            .collect();
+        let all = self.solver.everything(self.formulas.paths[0])?;
+        let paths = self.growth(&self.formulas.paths, Some(all))?;
+        let entries = self.growth(&self.formulas.entries, None)?;
+        let (mut leading, mut calling): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
+        for (id, edge) in self.task.program.edges.pairs() {
+            leading.entry(edge.to).or_default().push(id);
+            if let Action::Call { callee, .. } = edge.action {
+                calling.entry(callee).or_default().push(id);
+            }
+        }
+        Ok(Recall {
+            bdd: &mut self.solver.bdd,
+            template: &self.solver.supply,
+            states,
+            paths,
+            entries,
+            leading,
+            calling,
+            moved: HashMap::default(),
+            steps: HashMap::default(),
+            budget: self.budget,
+            assignment: Assignment::default(),
+        })
+    }
+
+    /// What was known of some relations, time after time. An algorithm that ends early by making a relation hold of
+    /// everything found nothing by that.
+    fn growth(&mut self, relations: &[RelationId], all: Option<Ref>) -> Result<Vec<Ref>, Interrupted> {
+        let mut sums = Vec::new();
+        let mut sum = Ref::FALSE;
+        for entry in &self.solver.journal {
+            if relations.contains(&entry.relation) && Some(entry.value) != all {
+                let next = self.solver.bdd.or(sum, entry.value)?;
+                if next != sum {
+                    sums.push(next);
+                }
+                sum = next;
+            }
+        }
+        Ok(sums)
+    }
+}

@@ -1,0 +1,439 @@
+//! Room `engine/fixpoint`: a program as relations between states.
+//!
+//! # Idea
+//!
+//! A state is a program counter, the locals of its procedure and the globals. Program counters are numbers in binary;
+//! locals and results of all procedures share slots ([`crate::encode::wiring`]). A bit that is out of scope at a program
+//! counter, or whose value does not matter there, is arbitrary: no relation says anything about it. With
+//! [`Machine::full`](crate::encode::machine::code::Machine::full) every variable in scope matters.
+//!
+//! # Paper
+//!
+//! \[getafix\] section 4, the template formulae.
+
+use crate::encode::blast::{Bits, Wires, blast, width};
+use crate::encode::machine::code::{Code, Compiled, Machine, Set};
+use crate::encode::wiring::Wiring;
+use postbop_front::fix::{Piece, Signature, Sort};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type};
+use postbop_kit::bdd::{Bdd, Interrupted, Ref};
+use postbop_kit::bits;
+use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The domains of program counters, locals and globals.
+pub const PC: DomainId = DomainId(0);
+const LOCAL: DomainId = DomainId(1);
+const GLOBAL: DomainId = DomainId(2);
+
+/// The relations that a program supplies, in the order of their numbers.
+const RELATIONS: &[(&str, &[&str])] = &[
+    ("ProgramInt", &["State", "State"]),
+    ("IntoCall", &["State", "State"]),
+    ("IntoCall1", &["State", "Pc", "Local", "Global"]),
+    ("Return", &["State", "State", "State"]),
+    ("ReturnA", &["State", "Pc", "State"]),
+    ("ReturnB", &["State", "Pc", "State"]),
+    ("Across", &["Pc", "Pc"]),
+    ("Entry", &["Pc"]),
+    ("Exit", &["Pc"]),
+    ("Init", &["Pc"]),
+    ("Target", &["Pc"]),
+];
+
+/// `Target`.
+pub const TARGET: RelationId = RelationId(10);
+
+/// The levels of a state: of its program counter, its locals and its globals.
+pub type State<'l> = &'l [Vec<u32>];
+
+/// A program as relations.
+pub struct Template<'m, 'a> {
+    /// The program.
+    pub machine: &'m Machine<'a>,
+    wiring: Wiring,
+    /// For each slot whether it is a global's, and which bit of its domain.
+    bit: HashMap<u32, (bool, u32)>,
+    signature: Signature,
+    /// The number of each location, those of one procedure in a row; and back.
+    code: Table<LocId, u64>,
+    locs: Vec<LocId>,
+    pc_bits: u32,
+    /// The locations that `Target` holds of.
+    pub targets: Vec<LocId>,
+    /// Below all other levels: where choices stand.
+    pub bottom: u32,
+}
+
+impl<'m, 'a> Template<'m, 'a> {
+    /// The relations of a program.
+    pub fn new(machine: &'m Machine<'a>, targets: Vec<LocId>) -> Self {
+        let program = machine.program;
+        let wiring = Wiring::new(program, &machine.scopes);
+        let mut locs: Vec<LocId> = program.locs.ids().collect();
+        locs.sort_by_key(|&loc| (program.locs[loc].proc, loc));
+        let mut code = Table::filled(locs.len(), 0);
+        locs.iter().enumerate().for_each(|(at, &loc)| code[loc] = at as u64);
+        let pc_bits = (locs.len() as u64).next_power_of_two().trailing_zeros();
+        let mut template = Template {
+            machine,
+            wiring,
+            bit: HashMap::default(),
+            signature: Signature::default(),
+            code,
+            locs,
+            pc_bits,
+            targets,
+            bottom: 0,
+        };
+        template.sign();
+        template
+    }
+
+    /// What formulas about the program can refer to.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The number of a location.
+    pub fn code(&self, loc: LocId) -> u64 {
+        self.code[loc]
+    }
+
+    fn slots(&self, proc: ProcId) -> &[Box<[u32]>] {
+        self.wiring.slots(self.machine.program, &self.machine.scopes, proc)
+    }
+
+    fn sign(&mut self) {
+        let (program, scopes) = (self.machine.program, &self.machine.scopes);
+        let mut slots: [Vec<u32>; 2] = Default::default();
+        for proc in program.procs.ids() {
+            let globals = scopes.globals(proc).len();
+            for (field, of_field) in self.slots(proc).iter().enumerate() {
+                slots[(field < globals) as usize].extend(of_field);
+            }
+        }
+        for (global, slots) in slots.iter_mut().enumerate() {
+            slots.sort_unstable();
+            slots.dedup();
+            self.bit.extend(slots.iter().zip(0..).map(|(&slot, bit)| (slot, (global == 1, bit))));
+        }
+        let places = |slots: &[u32]| slots.iter().map(|slot| self.pc_bits + slot).collect();
+        let count = self.locs.len() as u64;
+        let size = (!count.is_power_of_two()).then_some(count);
+        let domains = vec![
+            Domain { positions: (0..self.pc_bits).collect(), size },
+            Domain { positions: places(&slots[0]), size: None },
+            Domain { positions: places(&slots[1]), size: None },
+        ];
+        let state = [("pc", PC), ("Local", LOCAL), ("Global", GLOBAL)];
+        let state = state.map(|(name, domain)| (name.to_owned(), Sort::Domain(domain)));
+        let sorts = vec![
+            ("State".to_owned(), Sort::Record(state.into())),
+            ("Pc".to_owned(), Sort::Domain(PC)),
+            ("Local".to_owned(), Sort::Domain(LOCAL)),
+            ("Global".to_owned(), Sort::Domain(GLOBAL)),
+        ];
+        let sort = |name: &&str| sorts.iter().find(|(known, _)| known == name).expect("it is listed").1.clone();
+        let relations =
+            RELATIONS.iter().map(|(name, args)| (name.to_string(), args.iter().map(sort).collect())).collect();
+        let signature = Signature { domains, relations, ..Signature::default() };
+        self.signature = Signature { sorts, pieces: self.pieces(), names: self.names(), ..signature };
+    }
+
+    /// The variables of the program by name.
+    fn pieces(&self) -> HashMap<(DomainId, String), Piece> {
+        let (program, scopes) = (self.machine.program, &self.machine.scopes);
+        let mut pieces = HashMap::default();
+        for (proc, data) in program.procs.pairs() {
+            for (field, slots) in self.slots(proc).iter().enumerate() {
+                let Some(var) = scopes.var(program, proc, field) else { continue };
+                let global = program.is_global(var);
+                let var = &program.vars[var];
+                let bits = slots.iter().rev().map(|slot| self.bit[slot].1).collect();
+                let piece = Piece { bits, signed: var.ty.min() < 0 };
+                let name = if global { var.name.clone() } else { format!("{}.{}", data.name, var.name) };
+                pieces.insert((if global { GLOBAL } else { LOCAL }, name), piece);
+            }
+        }
+        pieces
+    }
+
+    /// The labels of the program, with and without their procedure.
+    fn names(&self) -> HashMap<(DomainId, String), Vec<u64>> {
+        let mut names: HashMap<(DomainId, String), Vec<u64>> = HashMap::default();
+        let program = self.machine.program;
+        for label in &program.labels {
+            let proc = &program.procs[program.locs[label.loc].proc].name;
+            for name in [label.name.clone(), format!("{proc}:{}", label.name)] {
+                names.entry((PC, name)).or_default().push(self.code(label.loc));
+            }
+        }
+        names
+    }
+
+    /// The levels of a field's bits in a state, the least significant first.
+    pub fn levels(&self, proc: ProcId, field: usize, state: State) -> Vec<u32> {
+        let level = |slot: &u32| {
+            let (global, bit) = self.bit[slot];
+            state[1 + global as usize][bit as usize]
+        };
+        self.slots(proc)[field].iter().map(level).collect()
+    }
+
+    /// The literals of a program counter.
+    pub fn pc_literals(&self, loc: LocId, levels: &[u32]) -> Vec<(u32, bool)> {
+        let code = self.code(loc);
+        let bit = |(at, &level): (usize, &u32)| (level, code >> (levels.len() - 1 - at) & 1 != 0);
+        levels.iter().enumerate().map(bit).collect()
+    }
+
+    fn pc(&self, bdd: &mut Bdd, pins: &[(LocId, &[u32])]) -> Result<Ref, Interrupted> {
+        let literals: Vec<_> = pins.iter().flat_map(|&(loc, levels)| self.pc_literals(loc, levels)).collect();
+        bdd.cube(&literals)
+    }
+
+    /// `value`, over the levels of `vars`, equals the bits of `value`.
+    fn tie(&self, bdd: &mut Bdd, relation: Ref, levels: &[u32], value: &[Ref]) -> Result<Ref, Interrupted> {
+        let mut relation = relation;
+        for (&level, &bit) in levels.iter().zip(value).rev() {
+            let var = bdd.var(level)?;
+            let same = bdd.iff(var, bit)?;
+            relation = bdd.and(relation, same)?;
+        }
+        Ok(relation)
+    }
+
+    fn vars(&self, bdd: &mut Bdd, levels: &[u32]) -> Result<Bits, Interrupted> {
+        levels.iter().map(|&level| bdd.var(level)).collect()
+    }
+
+    /// From `x` to `v` by an edge that is no call.
+    pub fn step(&self, bdd: &mut Bdd, id: EdgeId, x: State, v: State) -> Result<Ref, Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let compiled = self.machine.edge(id);
+        let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no steps") };
+        let mut mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
+        for set in sets {
+            let value = mentions.value(bdd, set)?;
+            mentions.nexts.push(value);
+        }
+        let mut relation = match guard {
+            Some(guard) => blast(bdd, guard, &mentions)?[0],
+            None => Ref::TRUE,
+        };
+        let nexts = mentions.nexts;
+        let live = self.machine.live.at(self.machine.program, edge.to);
+        let mut kept = live.to_vec();
+        for (set, value) in sets.iter().zip(&nexts) {
+            bits::remove(&mut kept, set.field);
+            if set.live {
+                relation = self.tie(bdd, relation, &self.levels(proc, set.field, v), value)?;
+            }
+        }
+        relation = self.close(bdd, compiled, relation)?;
+        let frame = self.keep(bdd, proc, bits::members(&kept), x, v)?;
+        relation = bdd.and(relation, frame)?;
+        let pcs = self.pc(bdd, &[(edge.from, &x[0]), (edge.to, &v[0])])?;
+        bdd.and(pcs, relation)
+    }
+
+    /// Fields of a procedure that are the same in two states.
+    fn keep(
+        &self,
+        bdd: &mut Bdd,
+        proc: ProcId,
+        fields: impl Iterator<Item = usize>,
+        x: State,
+        v: State,
+    ) -> Result<Ref, Interrupted> {
+        let mut pairs: Vec<(u32, u32)> = fields
+            .flat_map(|field| self.levels(proc, field, x).into_iter().zip(self.levels(proc, field, v)))
+            .collect();
+        pairs.sort_unstable();
+        self.same(bdd, &pairs)
+    }
+
+    fn same(&self, bdd: &mut Bdd, pairs: &[(u32, u32)]) -> Result<Ref, Interrupted> {
+        let mut all = Ref::TRUE;
+        for &(a, b) in pairs.iter().rev() {
+            let (a, b) = (bdd.var(a)?, bdd.var(b)?);
+            let same = bdd.iff(a, b)?;
+            all = bdd.and(same, all)?;
+        }
+        Ok(all)
+    }
+
+    /// Quantifies the choices of an edge.
+    fn close(&self, bdd: &mut Bdd, compiled: &Compiled, relation: Ref) -> Result<Ref, Interrupted> {
+        let count: usize = compiled.choices.iter().map(|&ty| width(ty)).sum();
+        let plan = bdd.plan(self.bottom..self.bottom + count as u32, []);
+        bdd.project(relation, plan)
+    }
+
+    /// From a call at `x` to a state `y` of the callee, whose program counter is `at`.
+    pub fn into_call(
+        &self,
+        bdd: &mut Bdd,
+        id: EdgeId,
+        x: State,
+        y: State,
+        at: LocId,
+    ) -> Result<Ref, Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let (compiled, call) = (self.machine.edge(id), self.machine.call(id));
+        let mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
+        let mut relation = Ref::TRUE;
+        for set in call.args.iter().filter(|set| set.live) {
+            let value = mentions.value(bdd, set)?;
+            relation = self.tie(bdd, relation, &self.levels(call.callee, set.field, y), &value)?;
+        }
+        relation = self.close(bdd, compiled, relation)?;
+        let pairs = call.globals.iter().filter(|global| global.2).flat_map(|&(here, there, _)| {
+            self.levels(proc, here, x).into_iter().zip(self.levels(call.callee, there, y))
+        });
+        let mut pairs: Vec<(u32, u32)> = pairs.collect();
+        pairs.sort_unstable();
+        let globals = self.same(bdd, &pairs)?;
+        relation = bdd.and(relation, globals)?;
+        let pcs = self.pc(bdd, &[(edge.from, &x[0]), (at, &y[0])])?;
+        bdd.and(pcs, relation)
+    }
+
+    /// What the caller `x` contributes to the state `w` after a call: all that waited for it.
+    pub fn waited(&self, bdd: &mut Bdd, id: EdgeId, x: State, w: State) -> Result<Ref, Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let kept = self.keep(bdd, proc, self.machine.call(id).kept.iter().copied(), x, w)?;
+        let pcs = self.pc(bdd, &[(edge.from, &x[0]), (edge.to, &w[0])])?;
+        bdd.and(pcs, kept)
+    }
+
+    /// What the exit `z` of the callee contributes to the state `w` after a call: globals and results.
+    pub fn brought(&self, bdd: &mut Bdd, id: EdgeId, z: State, w: State) -> Result<Ref, Interrupted> {
+        let edge = &self.machine.program.edges[id];
+        let proc = self.machine.program.locs[edge.from].proc;
+        let call = self.machine.call(id);
+        let pairs = call.back.iter().flat_map(|&(here, there)| {
+            self.levels(call.callee, there, z).into_iter().zip(self.levels(proc, here, w))
+        });
+        let mut pairs: Vec<(u32, u32)> = pairs.collect();
+        pairs.sort_unstable();
+        let same = self.same(bdd, &pairs)?;
+        let exit = self.machine.program.procs[call.callee].exit;
+        let pcs = self.pc(bdd, &[(exit, &z[0]), (edge.to, &w[0])])?;
+        bdd.and(pcs, same)
+    }
+
+    /// The union over all edges of a kind.
+    fn over(
+        &self,
+        bdd: &mut Bdd,
+        calls: bool,
+        relation: impl Fn(&mut Bdd, EdgeId) -> Result<Ref, Interrupted>,
+    ) -> Result<Ref, Interrupted> {
+        let edges = self.machine.program.edges.pairs();
+        let edges = edges.filter(|(_, edge)| matches!(edge.action, Action::Call { .. }) == calls);
+        let mut list: Vec<EdgeId> = edges.map(|(id, _)| id).collect();
+        list.sort_by_key(|&id| self.code(self.machine.program.edges[id].from));
+        let parts = list.into_iter().map(|id| relation(bdd, id)).collect::<Result<Vec<Ref>, _>>()?;
+        union(bdd, parts)
+    }
+
+    fn pcs(&self, bdd: &mut Bdd, locs: impl Iterator<Item = LocId>, levels: &[u32]) -> Result<Ref, Interrupted> {
+        let parts = locs.map(|loc| self.pc(bdd, &[(loc, levels)])).collect::<Result<Vec<Ref>, _>>()?;
+        union(bdd, parts)
+    }
+}
+
+/// The union of many sets, neighbours first.
+fn union(bdd: &mut Bdd, mut parts: Vec<Ref>) -> Result<Ref, Interrupted> {
+    while parts.len() > 1 {
+        let pairs = parts.chunks(2);
+        parts = pairs
+            .map(|pair| bdd.or(pair[0], pair.get(1).copied().unwrap_or(Ref::FALSE)))
+            .collect::<Result<_, _>>()?;
+    }
+    Ok(parts.pop().unwrap_or(Ref::FALSE))
+}
+
+impl Supply for Template<'_, '_> {
+    fn relation(&mut self, bdd: &mut Bdd, relation: RelationId, args: &[Vec<u32>]) -> Result<Ref, Interrupted> {
+        let program = self.machine.program;
+        let callee = |id| &program.procs[self.machine.call(id).callee];
+        match RELATIONS[relation.0 as usize].0 {
+            "ProgramInt" => self.over(bdd, false, |bdd, id| self.step(bdd, id, &args[..3], &args[3..])),
+            "IntoCall" => {
+                self.over(bdd, true, |bdd, id| self.into_call(bdd, id, &args[..3], &args[3..], callee(id).entry))
+            }
+            "IntoCall1" => {
+                self.over(bdd, true, |bdd, id| self.into_call(bdd, id, &args[..3], &args[3..], callee(id).exit))
+            }
+            "Return" => self.over(bdd, true, |bdd, id| {
+                let waited = self.waited(bdd, id, &args[..3], &args[6..])?;
+                let brought = self.brought(bdd, id, &args[3..6], &args[6..])?;
+                bdd.and(waited, brought)
+            }),
+            "ReturnA" => self.over(bdd, true, |bdd, id| {
+                let waited = self.waited(bdd, id, &args[..3], &args[4..])?;
+                let exit = self.pc(bdd, &[(callee(id).exit, &args[3])])?;
+                bdd.and(exit, waited)
+            }),
+            "ReturnB" => self.over(bdd, true, |bdd, id| {
+                let brought = self.brought(bdd, id, &args[..3], &args[4..])?;
+                let from = self.pc(bdd, &[(program.edges[id].from, &args[3])])?;
+                bdd.and(from, brought)
+            }),
+            "Across" => self.over(bdd, true, |bdd, id| {
+                let edge = &program.edges[id];
+                self.pc(bdd, &[(edge.from, &args[0]), (edge.to, &args[1])])
+            }),
+            "Entry" => self.pcs(bdd, program.procs.iter().map(|proc| proc.entry), &args[0]),
+            "Exit" => self.pcs(bdd, program.procs.iter().map(|proc| proc.exit), &args[0]),
+            "Init" => self.pcs(bdd, std::iter::once(program.procs[program.main].entry), &args[0]),
+            "Target" => self.pcs(bdd, self.targets.iter().copied(), &args[0]),
+            other => unreachable!("nobody supplies {other}"),
+        }
+    }
+}
+
+/// What the formulas of one edge mention.
+struct Mentions<'t, 'm, 'a> {
+    template: &'t Template<'m, 'a>,
+    proc: ProcId,
+    state: State<'t>,
+    compiled: &'t Compiled,
+    nexts: Vec<Bits>,
+}
+
+impl Mentions<'_, '_, '_> {
+    fn value(&self, bdd: &mut Bdd, set: &Set) -> Result<Bits, Interrupted> {
+        match set.value.is_empty() {
+            true => Ok(Bits::new()),
+            false => blast(bdd, &set.value, self),
+        }
+    }
+}
+
+impl Wires for Mentions<'_, '_, '_> {
+    fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
+        let machine = self.template.machine;
+        let var = machine.scopes.var(machine.program, self.proc, at).expect("results are not read");
+        let levels = self.template.levels(self.proc, at, self.state);
+        Ok((machine.program.vars[var].ty, self.template.vars(bdd, &levels)?))
+    }
+
+    fn next(&self, set: usize) -> Bits {
+        self.nexts[set].clone()
+    }
+
+    fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
+        let choices = &self.compiled.choices;
+        let before: usize = choices[..at].iter().map(|&ty| width(ty)).sum();
+        let first = self.template.bottom + before as u32;
+        let levels: Vec<u32> = (first..first + width(choices[at]) as u32).collect();
+        Ok((choices[at], self.template.vars(bdd, &levels)?))
+    }
+}
