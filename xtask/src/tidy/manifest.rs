@@ -6,8 +6,8 @@ use super::{Breach, File};
 const MAY_USE: [(&str, &[&str]); 4] = [
     ("crates/ir/", &[]),
     ("crates/kit/", &[]),
-    ("crates/front/", &["postbop-ir"]),
-    ("crates/engine/", &["postbop-ir", "postbop-kit"]),
+    ("crates/front/", &["postbop-ir", "postbop-kit"]),
+    ("crates/engine/", &["postbop-ir", "postbop-kit", "postbop-front"]),
 ];
 
 pub(super) fn check(file: &File<'_>) -> Vec<Breach> {

@@ -137,7 +137,8 @@ fn status(verdicts: &[Verdict]) -> Status {
 /// A program with threads: read and checked, but no engine takes it yet.
 fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
     let why = Why::Unsupported("programs with threads".into());
-    let name = if args.question.target.is_empty() { "program".to_owned() } else { args.question.target.join(", ") };
+    let name =
+        if args.question.target.is_empty() { "program".to_owned() } else { args.question.target.join(", ") };
     let targets = [Target { name, locs: Vec::new() }];
     let Outcome { verdicts, stats } = Outcome::unknown(1, &why);
     let report = Report { engine: "none", by: vec!["none"], verdicts, stats };

@@ -37,7 +37,8 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
         return Err(refuse(said, "formulas about programs with threads are not supported".into()));
     };
     representable(program).map_err(|refusal| refuse(said, refusal.0))?;
-    let targets = properties::targets(&input, program, &args.question.target).map_err(|message| refuse(said, message))?;
+    let targets = properties::targets(&input, program, &args.question.target)
+        .map_err(|message| refuse(said, message))?;
     let locs = targets.into_iter().flat_map(|target| target.locs).collect();
     let budget = budget(&args.question);
     let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));

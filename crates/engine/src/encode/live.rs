@@ -38,7 +38,8 @@ impl Live {
         let mut live = Live::nothing(program, scopes);
         for (id, loc) in program.locs.pairs() {
             let exit = program.procs[loc.proc].exit == id;
-            let count = if exit { scopes.len(program, loc.proc) } else { scopes.first_result(program, loc.proc) };
+            let count =
+                if exit { scopes.len(program, loc.proc) } else { scopes.first_result(program, loc.proc) };
             let first = live.first[id] as usize;
             for field in 0..count {
                 bits::insert(&mut live.words[first..], field);

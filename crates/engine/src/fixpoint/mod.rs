@@ -38,7 +38,9 @@ impl Engine for Fixpoint {
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
         bounded(task)?;
         if task.shortest {
-            return Err(Unsupported("shortest traces with `fixpoint`; `summary` and `explicit` give them".into()));
+            return Err(Unsupported(
+                "shortest traces with `fixpoint`; `summary` and `explicit` give them".into(),
+            ));
         }
         representable(task.program)
     }
@@ -57,8 +59,12 @@ pub fn representable(program: &Program) -> Result<(), Unsupported> {
     if bits > MOST_BITS {
         return Err(Unsupported(format!("{bits} bits in scope at once; `fixpoint` takes up to {MOST_BITS}")));
     }
-    let mut calls: Vec<_> =
-        program.edges.iter().filter(|edge| matches!(edge.action, Action::Call { .. })).map(|edge| edge.from).collect();
+    let mut calls: Vec<_> = program
+        .edges
+        .iter()
+        .filter(|edge| matches!(edge.action, Action::Call { .. }))
+        .map(|edge| edge.from)
+        .collect();
     calls.sort_unstable();
     match calls.windows(2).any(|pair| pair[0] == pair[1]) {
         true => Err(Unsupported("two calls that begin at one location".into())),

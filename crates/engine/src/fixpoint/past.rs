@@ -123,7 +123,8 @@ impl Recall<'_, '_, '_, '_> {
     /// What was picked of the values of a copy, as literals of copy 0.
     fn entry_literals(&self, picked: &[Literal], copy: usize) -> Vec<Literal> {
         let state = self.state(copy);
-        let is_value = |level: u32| state[1].binary_search(&level).is_ok() || state[2].binary_search(&level).is_ok();
+        let is_value =
+            |level: u32| state[1].binary_search(&level).is_ok() || state[2].binary_search(&level).is_ok();
         let found = picked.iter().filter(|(level, _)| is_value(*level));
         found.map(|&(level, value)| (level - copy as u32, value)).collect()
     }
@@ -214,7 +215,7 @@ impl Recall<'_, '_, '_, '_> {
         if summaries == Ref::FALSE {
             return Ok(None);
         }
-        let into = self.template.into_call(self.bdd, edge, &self.states[1], &self.states[2], proc.entry)?;
+        let into = self.template.call(self.bdd, edge, &self.states[1], &self.states[2], proc.entry)?;
         let waited = self.template.waited(self.bdd, edge, &self.states[1], &self.states[4])?;
         let brought = self.template.brought(self.bdd, edge, &self.states[3], &self.states[4])?;
         let back = self.bdd.and(waited, brought)?;
@@ -224,7 +225,8 @@ impl Recall<'_, '_, '_, '_> {
         self.recall_entry(entry, 0);
         let parts = [self.paths[time], into, summaries, back];
         let Some(mut picked) = self.bdd.pick_all(&parts, &self.assignment)? else { return Ok(None) };
-        let inside = self.row(proc.exit, &mut picked, 3, |field| call.back.iter().any(|&(_, there)| there == field));
+        let inside =
+            self.row(proc.exit, &mut picked, 3, |field| call.back.iter().any(|&(_, there)| there == field));
         let exit = (proc.exit, self.entry_literals(&picked, 2));
         let (from, row) = self.before(from, &mut picked);
         Ok(Some(Origin::Return { from, row, edge, exit, inside }))
@@ -259,7 +261,7 @@ impl Recall<'_, '_, '_, '_> {
         let last = parts.len() - 1;
         for edge in self.calling.get(&callee).cloned().unwrap_or_default() {
             let (from, _) = self.ends(edge);
-            parts[last] = self.template.into_call(self.bdd, edge, &self.states[1], &self.states[2], *loc)?;
+            parts[last] = self.template.call(self.bdd, edge, &self.states[1], &self.states[2], *loc)?;
             self.assignment.clear();
             self.pin(from, 1);
             self.pin(self.template.machine.program.procs[self.proc(from)].entry, 0);

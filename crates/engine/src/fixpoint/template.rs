@@ -134,9 +134,12 @@ impl<'m, 'a> Template<'m, 'a> {
             ("Local".to_owned(), Sort::Domain(LOCAL)),
             ("Global".to_owned(), Sort::Domain(GLOBAL)),
         ];
-        let sort = |name: &&str| sorts.iter().find(|(known, _)| known == name).expect("it is listed").1.clone();
-        let relations =
-            RELATIONS.iter().map(|(name, args)| (name.to_string(), args.iter().map(sort).collect())).collect();
+        let sort =
+            |name: &&str| sorts.iter().find(|(known, _)| known == name).expect("it is listed").1.clone();
+        let relations = RELATIONS
+            .iter()
+            .map(|(name, args)| (name.to_string(), args.iter().map(sort).collect()))
+            .collect();
         let signature = Signature { domains, relations, ..Signature::default() };
         self.signature = Signature { sorts, pieces: self.pieces(), names: self.names(), ..signature };
     }
@@ -273,14 +276,7 @@ impl<'m, 'a> Template<'m, 'a> {
     }
 
     /// From a call at `x` to a state `y` of the callee, whose program counter is `at`.
-    pub fn into_call(
-        &self,
-        bdd: &mut Bdd,
-        id: EdgeId,
-        x: State,
-        y: State,
-        at: LocId,
-    ) -> Result<Ref, Interrupted> {
+    pub fn call(&self, bdd: &mut Bdd, id: EdgeId, x: State, y: State, at: LocId) -> Result<Ref, Interrupted> {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
         let (compiled, call) = (self.machine.edge(id), self.machine.call(id));
@@ -342,7 +338,12 @@ impl<'m, 'a> Template<'m, 'a> {
         union(bdd, parts)
     }
 
-    fn pcs(&self, bdd: &mut Bdd, locs: impl Iterator<Item = LocId>, levels: &[u32]) -> Result<Ref, Interrupted> {
+    fn pcs(
+        &self,
+        bdd: &mut Bdd,
+        locs: impl Iterator<Item = LocId>,
+        levels: &[u32],
+    ) -> Result<Ref, Interrupted> {
         let parts = locs.map(|loc| self.pc(bdd, &[(loc, levels)])).collect::<Result<Vec<Ref>, _>>()?;
         union(bdd, parts)
     }
@@ -360,16 +361,21 @@ fn union(bdd: &mut Bdd, mut parts: Vec<Ref>) -> Result<Ref, Interrupted> {
 }
 
 impl Supply for Template<'_, '_> {
-    fn relation(&mut self, bdd: &mut Bdd, relation: RelationId, args: &[Vec<u32>]) -> Result<Ref, Interrupted> {
+    fn relation(
+        &mut self,
+        bdd: &mut Bdd,
+        relation: RelationId,
+        args: &[Vec<u32>],
+    ) -> Result<Ref, Interrupted> {
         let program = self.machine.program;
         let callee = |id| &program.procs[self.machine.call(id).callee];
         match RELATIONS[relation.0 as usize].0 {
             "ProgramInt" => self.over(bdd, false, |bdd, id| self.step(bdd, id, &args[..3], &args[3..])),
             "IntoCall" => {
-                self.over(bdd, true, |bdd, id| self.into_call(bdd, id, &args[..3], &args[3..], callee(id).entry))
+                self.over(bdd, true, |bdd, id| self.call(bdd, id, &args[..3], &args[3..], callee(id).entry))
             }
             "IntoCall1" => {
-                self.over(bdd, true, |bdd, id| self.into_call(bdd, id, &args[..3], &args[3..], callee(id).exit))
+                self.over(bdd, true, |bdd, id| self.call(bdd, id, &args[..3], &args[3..], callee(id).exit))
             }
             "Return" => self.over(bdd, true, |bdd, id| {
                 let waited = self.waited(bdd, id, &args[..3], &args[6..])?;

@@ -110,7 +110,8 @@ impl Checker<'_> {
                 (Step::Field(field), Sort::Record(fields)) => {
                     let Some(place) = fields.iter().position(|(name, _)| *name == field.text) else {
                         let known: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-                        let message = format!("there is no field `{}`; there are: {}", field.text, known.join(", "));
+                        let message =
+                            format!("there is no field `{}`; there are: {}", field.text, known.join(", "));
                         return self.complain(Code::UnknownField, field.span, message);
                     };
                     let before: usize = fields[..place].iter().map(|(_, sort)| sort.leaves()).sum();
@@ -157,14 +158,19 @@ impl Checker<'_> {
                 Value::Whole(Sort::Range(low, high), leaves, plus),
                 Value::Whole(Sort::Range(low2, high2), leaves2, plus2),
             ) => {
-                let pair = |a: i64, b: i64| positive.holds(a + plus, b + plus2).then_some(((a - low) as u64, (b - low2) as u64));
-                let pairs = (low..=high).flat_map(|a| (low2..=high2).filter_map(move |b| pair(a, b))).collect();
+                let pair = |a: i64, b: i64| {
+                    positive.holds(a + plus, b + plus2).then_some(((a - low) as u64, (b - low2) as u64))
+                };
+                let pairs =
+                    (low..=high).flat_map(|a| (low2..=high2).filter_map(move |b| pair(a, b))).collect();
                 if leaves[0] == leaves2[0] {
                     return self.complain(Code::TypeMismatch, span, "this compares a number with itself");
                 }
                 self.node(Node::Pairs(leaves[0], leaves2[0], pairs))
             }
-            (Value::Whole(sort, leaves, 0), Value::Whole(sort2, leaves2, 0)) if positive == Order::Eq && sort == sort2 => {
+            (Value::Whole(sort, leaves, 0), Value::Whole(sort2, leaves2, 0))
+                if positive == Order::Eq && sort == sort2 =>
+            {
                 let pairs = leaves.iter().zip(&leaves2);
                 let mut parts = Vec::new();
                 for (&a, &b) in pairs.filter(|(a, b)| a != b) {
@@ -179,13 +185,19 @@ impl Checker<'_> {
                 let (a, b) = (Slice { var, bits: piece.bits }, Slice { var: var2, bits: piece2.bits });
                 self.node(Node::Equal(a, b))
             }
-            (Value::Piece(var, piece), Value::Number(number)) => self.piece(positive, var, piece, number, span)?,
+            (Value::Piece(var, piece), Value::Number(number)) => {
+                self.piece(positive, var, piece, number, span)?
+            }
             (Value::Number(number), Value::Piece(var, piece)) => {
                 self.piece(mirrored(positive), var, piece, number, span)?
             }
             (Value::Whole(Sort::Domain(domain), leaves, 0), Value::Text(text)) if positive == Order::Eq => {
                 let Some(values) = self.signature.names.get(&(domain, text.clone())).cloned() else {
-                    return self.complain(Code::UnknownLabel, right.span, format!("the program has no label `{text}`"));
+                    return self.complain(
+                        Code::UnknownLabel,
+                        right.span,
+                        format!("the program has no label `{text}`"),
+                    );
                 };
                 let slice = self.system.whole(leaves[0]);
                 self.node(Node::Among(slice, values))
@@ -199,7 +211,13 @@ impl Checker<'_> {
     }
 
     /// A number of a range, plus something, compared with a constant.
-    fn bounded(&mut self, order: Order, (low, high, plus): (i64, i64, i64), var: VarId, number: i64) -> NodeId {
+    fn bounded(
+        &mut self,
+        order: Order,
+        (low, high, plus): (i64, i64, i64),
+        var: VarId,
+        number: i64,
+    ) -> NodeId {
         let values = (low..=high).filter(|value| order.holds(value + plus, number));
         let values = values.map(|value| (value - low) as u64).collect();
         let slice = self.system.whole(var);
@@ -224,7 +242,11 @@ impl Checker<'_> {
             let all = (0..count as i64).map(|at| least + at);
             all.filter(|value| order.holds(*value, number)).map(|value| (value & mask) as u64).collect()
         } else {
-            return self.complain(Code::TypeMismatch, span, format!("values wider than {WIDEST} bits have no order here"));
+            return self.complain(
+                Code::TypeMismatch,
+                span,
+                format!("values wider than {WIDEST} bits have no order here"),
+            );
         };
         Ok(self.node(Node::Among(Slice { var, bits: piece.bits }, values)))
     }
@@ -249,7 +271,7 @@ impl Checker<'_> {
         };
         let (id, sorts) = (known.id, known.sorts.clone());
         if sorts.len() != args.len() {
-            let message = format!("`{}` relates {} values, here are {}", name.text, sorts.len(), args.len());
+            let message = format!("`{}` takes {} arguments, here are {}", name.text, sorts.len(), args.len());
             return self.complain(Code::WrongArguments, name.span, message);
         }
         let (mut vars, mut fresh, mut parts) = (Vec::new(), Vec::new(), Vec::new());
@@ -317,7 +339,13 @@ impl Checker<'_> {
                 };
                 vars.push(invent(self, &same));
             }
-            _ => return self.complain(Code::TypeMismatch, term.span, "this argument has another type than the relation expects"),
+            _ => {
+                return self.complain(
+                    Code::TypeMismatch,
+                    term.span,
+                    "this argument has another type than the relation expects",
+                );
+            }
         }
         Ok(())
     }

@@ -121,7 +121,10 @@ impl Checker<'_> {
             return None;
         }
         let own = self.signature.domains.len();
-        self.system.domains[..own].iter_mut().flat_map(|domain| &mut domain.positions).for_each(|at| *at += self.width);
+        self.system.domains[..own]
+            .iter_mut()
+            .flat_map(|domain| &mut domain.positions)
+            .for_each(|at| *at += self.width);
         Some(Formulas { system: self.system, queries, paths, entries, spans })
     }
 
@@ -129,9 +132,11 @@ impl Checker<'_> {
         let sort = self.sort(tree)?;
         match self.sorts.insert(name.text.clone(), sort) {
             None => Ok(()),
-            Some(_) => {
-                self.complain(Code::RelationTwice, name.span, format!("there is a type `{}` already", name.text))
-            }
+            Some(_) => self.complain(
+                Code::RelationTwice,
+                name.span,
+                format!("there is a type `{}` already", name.text),
+            ),
         }
     }
 
@@ -304,7 +309,11 @@ impl Checker<'_> {
             Formula::Quantified(exists, params, body) => return self.quantified(*exists, params, body),
             Formula::Atom(atom, span) => {
                 if self.system.nodes.len() > MOST_NODES {
-                    return self.complain(Code::TooMany, *span, "too many cases: indices are expanded to their values");
+                    return self.complain(
+                        Code::TooMany,
+                        *span,
+                        "too many cases: indices are expanded to their values",
+                    );
                 }
                 return self.atom(atom, *span);
             }
@@ -315,7 +324,8 @@ impl Checker<'_> {
     fn quantified(&mut self, exists: bool, params: &[Param], body: &Formula) -> Checked<NodeId> {
         let outside = self.scope.len();
         let bound = self.bind(params);
-        let leaves: Vec<VarId> = self.scope[outside..].iter().flat_map(|bound| bound.leaves.clone()).collect();
+        let leaves: Vec<VarId> =
+            self.scope[outside..].iter().flat_map(|bound| bound.leaves.clone()).collect();
         let body = bound.and_then(|()| self.formula(body));
         self.scope.truncate(outside);
         let body = body?;

@@ -241,7 +241,8 @@ impl Parser<'_, '_> {
         let mut left = self.implication()?;
         while self.eat("<=>") {
             let right = self.implication()?;
-            let implies = |a: &Formula, b: &Formula| Formula::Or(vec![Formula::Not(Box::new(a.clone())), b.clone()]);
+            let implies =
+                |a: &Formula, b: &Formula| Formula::Or(vec![Formula::Not(Box::new(a.clone())), b.clone()]);
             left = Formula::And(vec![implies(&left, &right), implies(&right, &left)]);
         }
         self.depth -= 1;
@@ -249,9 +250,8 @@ impl Parser<'_, '_> {
     }
 
     fn implication(&mut self) -> Parsed<Formula> {
-        let left = self.list("|", Formula::Or, |parser| {
-            parser.list("&", Formula::And, |parser| parser.literal())
-        })?;
+        let left =
+            self.list("|", Formula::Or, |parser| parser.list("&", Formula::And, |parser| parser.literal()))?;
         if !self.eat("=>") {
             return Ok(left);
         }
@@ -319,7 +319,14 @@ impl Parser<'_, '_> {
             return Ok(Atom::Apply(name, args));
         }
         let left = self.term()?;
-        let orders = [("=", Order::Eq), ("!=", Order::Ne), ("<=", Order::Le), ("<", Order::Lt), (">=", Order::Ge), (">", Order::Gt)];
+        let orders = [
+            ("=", Order::Eq),
+            ("!=", Order::Ne),
+            ("<=", Order::Le),
+            ("<", Order::Lt),
+            (">=", Order::Ge),
+            (">", Order::Gt),
+        ];
         for (mark, order) in orders {
             if self.eat(mark) {
                 return Ok(Atom::Compare(order, left, self.term()?));

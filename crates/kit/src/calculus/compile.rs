@@ -9,7 +9,8 @@
 
 use super::place::Places;
 use super::schedule::{Part, join_all};
-use super::{DomainId, Node, NodeId, RelationId, System, VarId};
+use super::{DomainId, Node, NodeId, RelationId, Slice, System, VarId};
+use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// A copy of a domain.
@@ -137,35 +138,56 @@ impl Recipes {
     }
 
     /// The recipe for a conjunction under a quantifier, perhaps an empty one.
-    fn conjunction(&mut self, system: &System, mut bound: Vec<VarId>, node: NodeId, wanted: &Places) -> usize {
-        let parts = conjuncts(system, node, &mut bound);
-        let anchor = parts.iter().position(|&part| is_defined(system, part));
-        let free: BTreeSet<VarId> = parts.iter().flat_map(|&part| system.free(part)).collect();
-        let local = match (anchor, bound.is_empty()) {
-            (Some(anchor), false) => self.local_places(system, parts[anchor], &free, wanted),
-            _ => {
-                let mut local = wanted.clone();
-                free.iter().for_each(|&var| local.settle(system, var, None));
-                local
+    fn conjunction(
+        &mut self,
+        system: &System,
+        mut bound: Vec<VarId>,
+        node: NodeId,
+        wanted: &Places,
+    ) -> usize {
+        let mut parts = conjuncts(system, node, &mut bound);
+        let twins = Twins::find(system, &mut parts, &bound);
+        bound.retain(|var| twins.first(*var) == *var);
+        let anchor = anchor(system, &parts);
+        let all: BTreeSet<VarId> = parts.iter().flat_map(|&part| system.free(part)).collect();
+        let mut local = match anchor {
+            Some(anchor) if !bound.is_empty() || !twins.is_empty() => {
+                let Node::Apply(_, args) = system.get(parts[anchor]) else {
+                    unreachable!("anchors are relations")
+                };
+                let args: Vec<VarId> = args.iter().map(|&arg| twins.first(arg)).collect();
+                Places::of_params(system, &args)
             }
+            _ => wanted.clone(),
         };
+        let free: BTreeSet<VarId> = all.iter().map(|&var| twins.first(var)).collect();
+        for &var in free.iter().filter(|&&var| wanted.knows(var)) {
+            local.settle(system, var, Some(wanted.copy(var)));
+        }
+        free.iter().for_each(|&var| local.settle(system, var, None));
+        all.iter().for_each(|&var| local.join(var, twins.first(var)));
         self.copies = self.copies.max(local.most());
-        let mut order: Vec<NodeId> = parts.clone();
         if let Some(anchor) = anchor {
-            order[..=anchor].rotate_right(1);
+            parts[..=anchor].rotate_right(1);
         }
         let mut list: Vec<Part<usize>> = Vec::new();
-        for &part in &order {
+        for &part in &parts {
             let recipe = self.formula(system, part, &local);
-            let vars = system.free(part).into_iter().collect();
+            let vars = system.free(part).into_iter().map(|var| twins.first(var)).collect();
             list.push(Part { recipe, vars, heavy: !self.reads[recipe].is_empty() });
         }
         for &var in bound.iter().filter(|var| free.contains(var) && system.domain(**var).size.is_some()) {
-            let certain = |&part: &NodeId| matches!(system.get(part), Node::Apply(_, args) if args.contains(&var));
+            let has = |arg: &VarId| twins.first(*arg) == var;
+            let certain =
+                |&part: &NodeId| matches!(system.get(part), Node::Apply(_, args) if args.iter().any(has));
             if !parts.iter().any(certain) {
                 let recipe = self.push(Recipe::Valid(copy(system, var, &local)));
                 list.push(Part { recipe, vars: [var].into(), heavy: false });
             }
+        }
+        if list.is_empty() {
+            let nothing = self.push(Recipe::Or(Vec::new()));
+            return self.push(Recipe::Not(nothing));
         }
         let bound: BTreeSet<VarId> = bound.into_iter().collect();
         self.join(system, list, &bound, &local, wanted)
@@ -189,8 +211,7 @@ impl Recipes {
             vars.iter().filter(|var| bound.contains(var)).map(|&var| copy(system, var, local)).collect();
         let free = vars.iter().filter(|var| !bound.contains(var));
         let away = free.filter(|&&var| local.copy(var) != wanted.copy(var));
-        let moved: Vec<(Copy, u32)> =
-            away.map(|&var| (copy(system, var, local), wanted.copy(var))).collect();
+        let moved: Vec<(Copy, u32)> = away.map(|&var| (copy(system, var, local), wanted.copy(var))).collect();
         if gone.is_empty() && moved.is_empty() {
             return recipe;
         }
@@ -204,31 +225,19 @@ impl Recipes {
         }
         recipe
     }
-
-    /// Places such that the anchor is used as it is kept, and free variables are where they are wanted, if possible.
-    fn local_places(
-        &self,
-        system: &System,
-        anchor: NodeId,
-        free: &BTreeSet<VarId>,
-        wanted: &Places,
-    ) -> Places {
-        let Node::Apply(_, args) = system.get(anchor) else { unreachable!("anchors are relations") };
-        let mut local = Places::of_params(system, args);
-        for &var in free.iter().filter(|&&var| wanted.knows(var)) {
-            local.settle(system, var, Some(wanted.copy(var)));
-        }
-        free.iter().for_each(|&var| local.settle(system, var, None));
-        local
-    }
 }
 
 fn copy(system: &System, var: VarId, places: &Places) -> Copy {
     (system.vars[var.0 as usize], places.copy(var))
 }
 
-fn is_defined(system: &System, node: NodeId) -> bool {
-    matches!(system.get(node), Node::Apply(relation, _) if system.relation(*relation).equation.is_some())
+/// The defined relation of most arguments, which is used as it is kept; the first of several.
+fn anchor(system: &System, parts: &[NodeId]) -> Option<usize> {
+    let arity = |at: &usize| match system.get(parts[*at]) {
+        Node::Apply(relation, args) if system.relation(*relation).equation.is_some() => args.len(),
+        _ => 0,
+    };
+    (0..parts.len()).rev().filter(|at| arity(at) > 0).max_by_key(arity)
 }
 
 /// The parts of a disjunction under a quantifier: the quantifier may go to each.
@@ -255,6 +264,60 @@ fn conjuncts(system: &System, node: NodeId, bound: &mut Vec<VarId>) -> Vec<NodeI
         }
     }
     parts
+}
+
+/// Variables that are equal by a condition of the conjunction they are bound in. They share one place, which saves the
+/// condition.
+struct Twins(HashMap<VarId, VarId>);
+
+impl Twins {
+    /// Takes from a conjunction the equations that say that a bound variable equals another one.
+    fn find(system: &System, parts: &mut Vec<NodeId>, bound: &[VarId]) -> Twins {
+        let mut twins = Twins(HashMap::default());
+        let all = parts.clone();
+        parts.retain(|&part| {
+            let Node::Equal(a, b) = system.get(part) else { return true };
+            let whole = |slice: &Slice| *slice == system.whole(slice.var);
+            if !whole(a) || !whole(b) || system.vars[a.var.0 as usize] != system.vars[b.var.0 as usize] {
+                return true;
+            }
+            let (a, b) = (twins.first(a.var), twins.first(b.var));
+            let (from, to) = if bound.contains(&a) { (a, b) } else { (b, a) };
+            let class = |first: VarId, var: &VarId| twins.first(*var) == first;
+            let together = |args: &[VarId]| {
+                args.iter().any(|arg| class(from, arg)) && args.iter().any(|arg| class(to, arg))
+            };
+            if from == to
+                || !bound.contains(&from)
+                || all.iter().any(|&other| applies(system, other, &together))
+            {
+                return true;
+            }
+            twins.0.values_mut().filter(|first| **first == from).for_each(|first| *first = to);
+            twins.0.insert(from, to);
+            false
+        });
+        twins
+    }
+
+    /// The variable that stands for all that are equal to this one.
+    fn first(&self, var: VarId) -> VarId {
+        self.0.get(&var).copied().unwrap_or(var)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Whether some relation in a formula is applied to such arguments.
+fn applies(system: &System, node: NodeId, such: &dyn Fn(&[VarId]) -> bool) -> bool {
+    match system.get(node) {
+        Node::And(parts) | Node::Or(parts) => parts.iter().any(|&part| applies(system, part, such)),
+        Node::Not(part) | Node::Exists(_, part) => applies(system, *part, such),
+        Node::Apply(_, args) => such(args),
+        _ => false,
+    }
 }
 
 /// Whether a formula is one relation and conditions on single values.

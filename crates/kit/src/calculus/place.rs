@@ -48,6 +48,11 @@ impl Places {
         self.copies.insert(var, copy);
     }
 
+    /// Puts a variable where another one is, which is equal to it.
+    pub fn join(&mut self, var: VarId, other: VarId) {
+        self.copies.insert(var, self.copies[&other]);
+    }
+
     /// One more than the greatest copy.
     pub fn most(&self) -> u32 {
         self.copies.values().map(|copy| copy + 1).max().unwrap_or(0)

@@ -30,48 +30,53 @@ pub fn join_all<R: Clone>(
     bound: &BTreeSet<VarId>,
     mut join: impl FnMut(R, R, &[VarId]) -> R,
 ) -> Part<R> {
-    let mut merge = |parts: &mut Vec<Part<R>>, a: usize, b: usize| {
-        let other = parts.remove(b);
-        let a = if b < a { a - 1 } else { a };
-        let union: BTreeSet<VarId> = parts[a].vars.union(&other.vars).copied().collect();
-        let needed = |var: &VarId| {
-            !bound.contains(var) || parts.iter().enumerate().any(|(at, p)| at != a && p.vars.contains(var))
-        };
-        let (kept, gone): (BTreeSet<VarId>, Vec<VarId>) = {
-            let (kept, gone): (Vec<VarId>, Vec<VarId>) = union.into_iter().partition(needed);
-            (kept.into_iter().collect(), gone)
-        };
-        let recipe = join(parts[a].recipe.clone(), other.recipe, &gone);
-        parts[a] = Part { recipe, vars: kept, heavy: parts[a].heavy || other.heavy };
-    };
     while let Some((host, filter)) = filter(&parts) {
-        merge(&mut parts, host, filter);
+        // Of what a filter does not mention nothing is quantified yet: the filter may leave little to quantify.
+        let own = bound.intersection(&parts[filter].vars).copied().collect();
+        merge(&mut parts, host, filter, &own, &mut join);
     }
     while parts.len() > 1 {
         let left = |at: usize| {
             let union = parts[0].vars.union(&parts[at].vars);
-            let mentioned = |var: &VarId| {
-                (1..parts.len()).any(|other| other != at && parts[other].vars.contains(var))
-            };
+            let mentioned =
+                |var: &VarId| (1..parts.len()).any(|other| other != at && parts[other].vars.contains(var));
             let left = union.filter(|var| !bound.contains(var) || mentioned(var)).count();
             (parts[0].vars.is_disjoint(&parts[at].vars), left)
         };
         let next = (1..parts.len()).min_by_key(|&at| left(at)).expect("there is another part");
-        merge(&mut parts, 0, next);
+        merge(&mut parts, 0, next, bound, &mut join);
     }
     parts.remove(0)
 }
 
+/// Joins part `b` to part `a`, and quantifies what may go and nobody else mentions.
+fn merge<R: Clone>(
+    parts: &mut Vec<Part<R>>,
+    a: usize,
+    b: usize,
+    may_go: &BTreeSet<VarId>,
+    join: &mut impl FnMut(R, R, &[VarId]) -> R,
+) {
+    let other = parts.remove(b);
+    let a = if b < a { a - 1 } else { a };
+    let mut vars: BTreeSet<VarId> = parts[a].vars.union(&other.vars).copied().collect();
+    let elsewhere =
+        |var: &VarId| parts.iter().enumerate().any(|(at, part)| at != a && part.vars.contains(var));
+    let gone: Vec<VarId> =
+        vars.iter().filter(|var| may_go.contains(var) && !elsewhere(var)).copied().collect();
+    vars.retain(|var| !gone.contains(var));
+    let recipe = join(parts[a].recipe.clone(), other.recipe, &gone);
+    parts[a] = Part { recipe, vars, heavy: parts[a].heavy || other.heavy };
+}
+
 /// A part, and one that only filters it.
 fn filter<R>(parts: &[Part<R>]) -> Option<(usize, usize)> {
-    let light = (0..parts.len()).filter(|&at| !parts[at].heavy);
-    for at in light {
-        let host = |&other: &usize| {
-            other != at && parts[other].heavy && parts[at].vars.is_subset(&parts[other].vars)
-        };
-        if let Some(host) = (0..parts.len()).find(host) {
-            return Some((host, at));
-        }
-    }
-    None
+    let filters = |at: usize, host: usize| {
+        let (filter, host) = (&parts[at], &parts[host]);
+        host.heavy
+            && filter.vars.is_subset(&host.vars)
+            && (!filter.heavy || filter.vars.len() < host.vars.len())
+    };
+    let mut pairs = (0..parts.len()).flat_map(|at| (0..parts.len()).map(move |host| (host, at)));
+    pairs.find(|&(host, at)| host != at && filters(at, host))
 }

@@ -15,7 +15,12 @@ use std::time::{Duration, Instant};
 /// Makes the relations that are not defined by equations.
 pub trait Supply {
     /// The diagram of a relation, given for each argument the levels of its bits.
-    fn relation(&mut self, bdd: &mut Bdd, relation: RelationId, levels: &[Vec<u32>]) -> Result<Ref, Interrupted>;
+    fn relation(
+        &mut self,
+        bdd: &mut Bdd,
+        relation: RelationId,
+        levels: &[Vec<u32>],
+    ) -> Result<Ref, Interrupted>;
 }
 
 /// Why there is no value.
@@ -130,7 +135,8 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
     /// Makes room for formulas beyond the equations: call it with all of them before anything is evaluated.
     pub fn prepare(&mut self, formulas: &[NodeId]) -> Vec<usize> {
         let nowhere = Places::default();
-        let made = formulas.iter().map(|&formula| self.recipes.formula(self.system, formula, &nowhere)).collect();
+        let made =
+            formulas.iter().map(|&formula| self.recipes.formula(self.system, formula, &nowhere)).collect();
         self.plans.resize(self.recipes.list.len(), None);
         self.made.resize(self.recipes.list.len(), None);
         made
@@ -155,7 +161,8 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
 
     /// Forgets all that was computed from a relation of the supply, which is another from now on.
     pub fn replace(&mut self, relation: RelationId) {
-        let is_it = |node: NodeId| matches!(self.system.get(node), Node::Apply(other, _) if *other == relation);
+        let is_it =
+            |node: NodeId| matches!(self.system.get(node), Node::Apply(other, _) if *other == relation);
         for (made, recipe) in self.made.iter_mut().zip(&self.recipes.list) {
             let stays = match recipe {
                 Recipe::Atom(node, _) => !is_it(*node),
@@ -327,7 +334,9 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
             return plan;
         }
         let gone: Vec<u32> = what.gone.iter().flat_map(|&copy| self.at(copy)).collect();
-        let pairs = |&((domain, from), to): &(Copy, u32)| self.at((domain, from)).into_iter().zip(self.at((domain, to)));
+        let pairs = |&((domain, from), to): &(Copy, u32)| {
+            self.at((domain, from)).into_iter().zip(self.at((domain, to)))
+        };
         let moved: Vec<(u32, u32)> = what.moved.iter().flat_map(pairs).collect();
         let plan = self.bdd.plan(gone, moved);
         self.plans[recipe] = Some(plan);
@@ -366,7 +375,9 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         }
         // What depends on values of relations can be made again.
         for (recipe, reads) in self.recipes.reads.iter().enumerate() {
-            if !reads.is_empty() && !matches!(self.recipes.list[recipe], Recipe::Product(_, _, _) | Recipe::Or(_)) {
+            if !reads.is_empty()
+                && !matches!(self.recipes.list[recipe], Recipe::Product(_, _, _) | Recipe::Or(_))
+            {
                 self.made[recipe] = None;
             }
         }

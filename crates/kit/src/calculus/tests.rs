@@ -18,7 +18,12 @@ fn cube(levels: &[u32], value: u64) -> Vec<(u32, bool)> {
 }
 
 impl Supply for Graph {
-    fn relation(&mut self, bdd: &mut Bdd, relation: RelationId, levels: &[Vec<u32>]) -> Result<Ref, Interrupted> {
+    fn relation(
+        &mut self,
+        bdd: &mut Bdd,
+        relation: RelationId,
+        levels: &[Vec<u32>],
+    ) -> Result<Ref, Interrupted> {
         let tuples: Vec<Vec<u64>> = match relation {
             EDGE => self.edges.iter().map(|&(a, b)| vec![a, b]).collect(),
             _ => self.start.iter().map(|&a| vec![a]).collect(),
@@ -36,7 +41,8 @@ impl Supply for Graph {
 
 /// A system over the graph with relations of one or two arguments to be defined.
 fn system(size: u64, defined: &[(&str, usize, bool)]) -> System {
-    let supply = |name: &str, arity| Relation { name: name.into(), domains: vec![NUMBER; arity], equation: None };
+    let supply =
+        |name: &str, arity| Relation { name: name.into(), domains: vec![NUMBER; arity], equation: None };
     let mut system = System {
         domains: vec![Domain { positions: vec![0, 1, 2, 3], size: Some(size) }],
         relations: vec![supply("Edge", 2), supply("Start", 1)],
