@@ -54,6 +54,8 @@ ids! {
     EdgeId "e";
     /// A completed call in a trace.
     SegmentId "s";
+    /// A thread.
+    ThreadId "t";
 }
 
 /// A vector indexed by one kind of id.

@@ -23,8 +23,10 @@ pub mod validate;
 pub mod walk;
 
 pub use expr::{Expr, Op};
-pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, VarId};
-pub use program::{Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Var};
+pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
+pub use program::{
+    Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
+};
 pub use replay::{Rejected, replay};
 pub use task::{Target, Task};
 pub use trace::{Frame, Segment, Step, Trace};

@@ -3,9 +3,18 @@
 //! Procedures are control-flow graphs over dense ids. Everything structured is gone: conditions are pairs of
 //! assume edges, a failed assertion is a location of its own, arrays are their elements, initialisers are
 //! assignments at the head of a procedure. See [`crate::eval`] and [`mod@crate::replay`] for what the actions do.
+//!
+//! # Threads
+//!
+//! A program is one or several *threads* over the same globals, each with a procedure to start in and a stack of its
+//! own. A *prologue*, if there is one, runs to its end before any of them. Then one thread runs at a time: a
+//! *context*. The *switch* to another thread happens where the source allows it: not at a location that is *inner*,
+//! since it lies within one statement, and not while the variable *atomic* is 1; a thread that has ended can always
+//! be left. A procedure belongs to one thread only, so a procedure that the source uses in two is there twice, and a
+//! location says which thread is at it. A global that the procedures of one thread alone mention is private to it.
 
 use crate::expr::Expr;
-use crate::ids::{EdgeId, Id, LocId, ProcId, Table, VarId};
+use crate::ids::{EdgeId, Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::types::Type;
 
 /// A range of bytes of the source file.
@@ -91,6 +100,17 @@ pub struct Loc {
     pub proc: ProcId,
     /// The statement that starts here.
     pub span: Span,
+    /// Whether it lies within one statement, so that no other thread can run while this one is here.
+    pub inner: bool,
+}
+
+/// A thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thread {
+    /// What users call it.
+    pub name: String,
+    /// Where it starts. Nothing calls it.
+    pub main: ProcId,
 }
 
 /// What happens along an edge.
@@ -199,8 +219,14 @@ pub struct Program {
     pub labels: Vec<Label>,
     /// The locations that must not be reached, in the order of the source.
     pub checks: Vec<Check>,
-    /// Where the program starts. Nothing calls it.
+    /// Where the first thread starts: all there is, if the program is sequential. Nothing calls it.
     pub main: ProcId,
+    /// The threads; one, if the program is sequential.
+    pub threads: Table<ThreadId, Thread>,
+    /// What runs to its end before any thread starts.
+    pub prologue: Option<ProcId>,
+    /// The global Boolean that keeps other threads from running while it is 1.
+    pub atomic: Option<VarId>,
     /// Edge ids ordered by the location they leave ...
     leaving: Vec<EdgeId>,
     /// ... and for each location where its own begin; one more at the end.
@@ -217,6 +243,11 @@ impl Program {
     /// The global variables.
     pub fn globals(&self) -> impl Iterator<Item = VarId> + '_ {
         self.vars.pairs().filter(|(_, var)| var.scope == Scope::Global).map(|(id, _)| id)
+    }
+
+    /// Whether a run is that of `main` and nothing else.
+    pub fn is_sequential(&self) -> bool {
+        self.threads.len() == 1 && self.prologue.is_none()
     }
 
     /// Whether the variable is global.
@@ -240,6 +271,12 @@ pub struct Builder {
     pub labels: Vec<Label>,
     /// The locations that must not be reached.
     pub checks: Vec<Check>,
+    /// The threads.
+    pub threads: Table<ThreadId, Thread>,
+    /// What runs before any of them.
+    pub prologue: Option<ProcId>,
+    /// What keeps the others from running.
+    pub atomic: Option<VarId>,
 }
 
 impl Builder {
@@ -274,7 +311,12 @@ impl Builder {
 
     /// Adds a location to a procedure.
     pub fn loc(&mut self, proc: ProcId, span: Span) -> LocId {
-        self.locs.push(Loc { proc, span })
+        self.locs.push(Loc { proc, span, inner: false })
+    }
+
+    /// Adds a location within a statement.
+    pub fn inner(&mut self, proc: ProcId, span: Span) -> LocId {
+        self.locs.push(Loc { proc, span, inner: true })
     }
 
     /// Adds an edge.
@@ -282,8 +324,16 @@ impl Builder {
         self.edges.push(Edge { from, to, action, span })
     }
 
-    /// The finished program. It is as well formed as what was put in: see [`crate::validate()`].
-    pub fn finish(self, main: ProcId) -> Program {
+    /// The finished sequential program. It is as well formed as what was put in: see [`crate::validate()`].
+    pub fn finish(mut self, main: ProcId) -> Program {
+        let name = self.procs.get(main).map_or_else(String::new, |proc| proc.name.clone());
+        self.threads = [Thread { name, main }].into_iter().collect();
+        self.finish_threads()
+    }
+
+    /// The finished program of the threads that were added, at least one.
+    pub fn finish_threads(self) -> Program {
+        let main = self.threads.iter().next().expect("a program has a thread").main;
         let mut first = vec![0u32; self.locs.len() + 1];
         for edge in self.edges.iter() {
             if let Some(count) = first.get_mut(edge.from.index() + 1) {
@@ -301,7 +351,7 @@ impl Builder {
                 next[edge.from.index()] += 1;
             }
         }
-        let Builder { vars, procs, locs, edges, labels, checks } = self;
-        Program { vars, procs, locs, edges, labels, checks, main, leaving, first }
+        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic } = self;
+        Program { vars, procs, locs, edges, labels, checks, main, threads, prologue, atomic, leaving, first }
     }
 }

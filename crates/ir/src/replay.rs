@@ -88,6 +88,9 @@ struct Played {
 }
 
 fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
+    if !program.is_sequential() {
+        return Err(at("trace", 0)("is a trace of a sequential program, and this has threads".into()));
+    }
     let mut effects = Table::new();
     let mut changes = Changes { segments: Table::new(), frames: Vec::new() };
     for (id, segment) in trace.segments.pairs() {

@@ -10,13 +10,19 @@
 //! * I6  A variable is used only where it is in scope.
 //! * I7  New values (`Next`) occur only in the constraint of the assignment that makes them.
 //! * I8  The targets of an assignment, a call or a havoc are distinct, and their types are the values' types.
-//! * I9  A call passes what the procedure takes and receives what it returns; nothing calls main.
+//! * I9  A call passes what the procedure takes and receives what it returns; nothing calls where a thread or the
+//!   prologue starts.
 //! * I10 A return gives what the procedure returns.
 //! * I11 Labels and checks name locations; nothing leaves the location of a check.
 //! * I12 Widths are 1 to 63.
+//! * I13 There is a thread, the first starts in main, and no two start in the same procedure, nor in the prologue.
+//! * I14 A procedure is reached by calls from one thread at most, or from the prologue.
+//! * I15 The prologue takes no parameters.
+//! * I16 `atomic` is a global Boolean.
+//! * I17 Neither the entry of a thread's first procedure nor any exit is inner.
 
 use crate::expr::{Expr, Op};
-use crate::ids::{EdgeId, Id, LocId, ProcId, VarId};
+use crate::ids::{EdgeId, Id, LocId, ProcId, Table, VarId};
 use crate::program::{Action, Program, Scope};
 use crate::types::{MAX_WIDTH, Type};
 use std::collections::HashSet;
@@ -45,9 +51,7 @@ fn flaw<T>(invariant: u8, message: impl Into<String>) -> Result<T, Flaw> {
 pub fn validate(program: &Program) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let mut note = |result: Result<(), Flaw>| flaws.extend(result.err());
-    if program.main.index() >= program.procs.len() {
-        note(flaw(1, "main does not exist"));
-    }
+    note(starts(program));
     program.vars.ids().for_each(|var| note(variable(program, var)));
     program.procs.ids().for_each(|proc| note(procedure(program, proc)));
     for (id, loc) in program.locs.pairs() {
@@ -60,6 +64,7 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
     }
     let mut note = |result: Result<(), Flaw>| flaws.extend(result.err());
     program.edges.ids().for_each(|id| note(edge(program, id)));
+    note(owners(program));
     for label in &program.labels {
         note(marked(program, label.loc, &label.name));
     }
@@ -69,6 +74,62 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
         }));
     }
     flaws
+}
+
+/// Where a run and its threads start: I1, I13, I15 and I16.
+fn starts(program: &Program) -> Result<(), Flaw> {
+    if program.threads.iter().next().map(|thread| thread.main) != Some(program.main) {
+        return flaw(13, "the first thread does not start in main");
+    }
+    let mut seen = HashSet::new();
+    for proc in program.threads.iter().map(|thread| thread.main).chain(program.prologue) {
+        if proc.index() >= program.procs.len() {
+            return flaw(1, format!("{proc}, where a thread or the prologue starts, does not exist"));
+        }
+        if !seen.insert(proc) {
+            return flaw(13, format!("{proc} starts twice"));
+        }
+    }
+    if program.prologue.is_some_and(|prologue| program.procs[prologue].params > 0) {
+        return flaw(15, "the prologue takes parameters");
+    }
+    match program.atomic.map(|atomic| program.vars.get(atomic)) {
+        Some(None) => flaw(1, "atomic does not exist"),
+        Some(Some(var)) if var.scope != Scope::Global || var.ty != Type::Bool => {
+            flaw(16, "atomic is no global Boolean")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Follows the calls of each thread: I14 and I17.
+fn owners(program: &Program) -> Result<(), Flaw> {
+    let mut callees: Table<ProcId, Vec<ProcId>> = Table::filled(program.procs.len(), Vec::new());
+    for edge in program.edges.iter() {
+        if let (Action::Call { callee, .. }, Some(from)) = (&edge.action, program.locs.get(edge.from)) {
+            callees[from.proc].push(*callee);
+        }
+    }
+    let mut owner: Table<ProcId, Option<ProcId>> = Table::filled(program.procs.len(), None);
+    for start in program.threads.iter().map(|thread| thread.main).chain(program.prologue) {
+        if program.locs[program.procs[start].entry].inner {
+            return flaw(17, format!("{start} starts within a statement"));
+        }
+        let mut open = vec![start];
+        while let Some(proc) = open.pop() {
+            match owner.get(proc) {
+                Some(None) => {
+                    owner[proc] = Some(start);
+                    open.extend(&callees[proc]);
+                }
+                Some(Some(other)) if *other != start => {
+                    return flaw(14, format!("{proc} belongs to two threads"));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 fn marked(program: &Program, loc: LocId, name: &str) -> Result<(), Flaw> {
@@ -104,6 +165,9 @@ fn procedure(program: &Program, id: ProcId) -> Result<(), Flaw> {
         if program.locs.get(loc).is_none_or(|loc| loc.proc != id) {
             return flaw(1, format!("{loc} is no location of {id}"));
         }
+    }
+    if program.locs[proc.exit].inner {
+        return flaw(17, format!("the exit of {id} is inner"));
     }
     match program.leaving(proc.exit) {
         [] => Ok(()),
@@ -169,8 +233,9 @@ impl At<'_> {
         let Some(proc) = self.program.procs.get(callee) else {
             return flaw(1, format!("{} calls nothing", self.id));
         };
-        if callee == self.program.main {
-            return flaw(9, format!("{} calls main", self.id));
+        let starts = self.program.threads.iter().map(|thread| thread.main).chain(self.program.prologue);
+        if starts.into_iter().any(|start| start == callee) {
+            return flaw(9, format!("{} calls {callee}, where a thread or the prologue starts", self.id));
         }
         if proc.params != args.len() || proc.results.len() != results.len() {
             return flaw(9, format!("{} does not fit {callee}", self.id));
@@ -245,5 +310,66 @@ impl At<'_> {
             (Op::Ite, [Bool, a, b]) if a == b => Ok(*a),
             _ => flaw(5, format!("{}: {op:?} does not take {operands:?}", self.id)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text::parse;
+
+    const THREADS: &str = r#"postbop-ir 1
+proc p0 "init" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "a" params 0 results ( ) entry l2 exit l3 at 0..0
+proc p2 "f" params 0 results ( ) entry l4 exit l5 at 0..0
+proc p3 "b" params 0 results ( ) entry l6 exit l7 at 0..0
+var v0 global bool "busy"
+var v1 p0 bool "x"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p2 at 0..0
+loc l5 p2 at 0..0
+loc l6 p3 at 0..0
+loc l7 p3 at 0..0
+loc l8 p1 at 0..0 inner
+edge l0 l1 at 0..0 return
+edge l2 l8 at 0..0 call p2 ->
+edge l8 l3 at 0..0 return
+edge l4 l5 at 0..0 return
+edge l6 l7 at 0..0 return
+prologue p0
+atomic v0
+thread t0 "a" p1
+thread t1 "the other" p3
+"#;
+
+    fn flaws(from: &str, to: &str) -> Vec<u8> {
+        let text = THREADS.replace(from, to);
+        assert!(from.is_empty() || text != THREADS);
+        super::validate(&parse(&text).unwrap()).iter().map(|flaw| flaw.invariant).collect()
+    }
+
+    #[test]
+    fn threads_are_printed_and_read_back() {
+        let program = parse(THREADS).unwrap();
+        assert_eq!(crate::text::print(&program), THREADS);
+        assert_eq!(super::validate(&program), []);
+        assert!(!program.is_sequential());
+        assert!(parse(&format!("{THREADS}main p1\n")).is_err());
+    }
+
+    #[test]
+    fn threads_start_apart_and_stay_apart() {
+        assert_eq!(flaws("thread t1 \"the other\" p3", "thread t1 \"the other\" p1"), [13]);
+        assert_eq!(flaws("prologue p0", "prologue p3"), [13]);
+        assert_eq!(flaws("prologue p0", "prologue p9"), [1]);
+        assert_eq!(flaws("edge l6 l7 at 0..0 return", "edge l6 l6 at 0..0 call p2 ->"), [14]);
+        assert_eq!(flaws("edge l6 l7 at 0..0 return", "edge l6 l6 at 0..0 call p1 ->"), [9, 14]);
+        assert_eq!(flaws("proc p0 \"init\" params 0", "proc p0 \"init\" params 1"), [15]);
+        assert_eq!(flaws("atomic v0", "atomic v1"), [16]);
+        assert_eq!(flaws("var v0 global bool", "var v0 global uint<1>"), [16]);
+        assert_eq!(flaws("loc l2 p1 at 0..0", "loc l2 p1 at 0..0 inner"), [17]);
+        assert_eq!(flaws("loc l7 p3 at 0..0", "loc l7 p3 at 0..0 inner"), [17]);
     }
 }

@@ -11,6 +11,14 @@ pub mod wiring;
 use crate::door::Unsupported;
 use postbop_ir::{Op, Task, Type};
 
+/// Refuses programs with threads, for engines that follow one stack.
+pub fn sequential(task: &Task) -> Result<(), Unsupported> {
+    match task.program.is_sequential() {
+        true => Ok(()),
+        false => Err(Unsupported("programs with threads".into())),
+    }
+}
+
 /// Refuses programs with unbounded integers, for engines that enumerate or count bits.
 pub fn bounded(task: &Task) -> Result<(), Unsupported> {
     let program = task.program;

@@ -28,7 +28,7 @@ mod store;
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};
-use crate::encode::bounded;
+use crate::encode::{bounded, sequential};
 use crate::verdict::Outcome;
 use postbop_ir::Task;
 
@@ -41,6 +41,7 @@ impl Engine for Explicit {
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        sequential(task)?;
         bounded(task)
     }
 

@@ -31,7 +31,7 @@ mod solve;
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};
-use crate::encode::bounded;
+use crate::encode::{bounded, sequential};
 use crate::verdict::Outcome;
 use postbop_ir::{Edge, Expr, Proc, Task, Type, VarId};
 
@@ -47,6 +47,7 @@ impl Engine for Summary {
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        sequential(task)?;
         bounded(task)?;
         let width = |&var: &VarId| task.program.vars[var].ty.bits().map_or(0, usize::from);
         let locals = |proc: &Proc| proc.locals.iter().map(width).sum::<usize>();

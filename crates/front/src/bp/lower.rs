@@ -271,7 +271,7 @@ impl Lowering<'_> {
             return self.places[(stmt - self.body.start) as usize];
         }
         let span = self.definition().end;
-        *self.end.get_or_insert_with(|| self.out.locs.push(postbop_ir::Loc { proc: self.proc, span }))
+        *self.end.get_or_insert_with(|| self.out.loc(self.proc, span))
     }
 
     /// The location after a statement.

@@ -2,7 +2,7 @@
 
 use crate::expr::{Expr, Op};
 use crate::ids::{Id, LocId, ProcId, VarId};
-use crate::program::{Action, Builder, Check, CheckKind, Label, Loc, Proc, Program, Scope, Span, Var};
+use crate::program::{Action, Builder, Check, CheckKind, Label, Loc, Proc, Program, Scope, Span, Thread, Var};
 use crate::types::Type;
 use std::fmt;
 
@@ -48,11 +48,12 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
             return Err(fail("there is more on the line than belongs there".into()));
         }
     }
-    match main {
-        Some(main) => Ok(builder.finish(main)),
-        None => {
-            Err(ParseError { line: last, message: "expected `postbop-ir 1` and, in the end, `main`".into() })
-        }
+    let fail = |message: &str| Err(ParseError { line: last, message: message.into() });
+    match (main, builder.threads.is_empty()) {
+        (Some(_), false) => fail("`main` is for programs without `thread`"),
+        (Some(main), true) => Ok(builder.finish(main)),
+        (None, false) => Ok(builder.finish_threads()),
+        (None, true) => fail("expected `postbop-ir 1` and, in the end, `main` or `thread`"),
     }
 }
 
@@ -93,7 +94,11 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             words.numbered("l", due)?;
             let proc: ProcId = words.id("p")?;
             let span = words.span()?;
-            builder.locs.push(Loc { proc, span });
+            let inner = words.peek().is_some();
+            if inner {
+                words.after("inner")?;
+            }
+            builder.locs.push(Loc { proc, span, inner });
         }
         "label" => {
             let loc = words.id("l")?;
@@ -113,6 +118,13 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             let span = words.span()?;
             let action = action(words)?;
             builder.edge(from, to, action, span);
+        }
+        "prologue" => builder.prologue = Some(words.id("p")?),
+        "atomic" => builder.atomic = Some(words.id("v")?),
+        "thread" => {
+            let due = builder.threads.len();
+            words.numbered("t", due)?;
+            builder.threads.push(Thread { name: words.string()?, main: words.id("p")? });
         }
         other => return Err(format!("`{other}` is no item")),
     }

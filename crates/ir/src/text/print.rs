@@ -34,7 +34,8 @@ fn items(program: &Program, out: &mut String) -> std::fmt::Result {
         writeln!(out, "var {id} {scope} {} {}", var.ty, quoted(&var.name))?;
     }
     for (id, loc) in program.locs.pairs() {
-        writeln!(out, "loc {id} {} at {}", loc.proc, range(loc.span))?;
+        let inner = if loc.inner { " inner" } else { "" };
+        writeln!(out, "loc {id} {} at {}{inner}", loc.proc, range(loc.span))?;
     }
     for label in &program.labels {
         writeln!(out, "label {} {}", label.loc, quoted(&label.name))?;
@@ -51,7 +52,24 @@ fn items(program: &Program, out: &mut String) -> std::fmt::Result {
         action(&edge.action, out)?;
         out.push('\n');
     }
-    writeln!(out, "main {}", program.main)
+    starts(program, out)
+}
+
+/// Where a run starts: one line for a sequential program.
+fn starts(program: &Program, out: &mut String) -> std::fmt::Result {
+    let named = |main| program.procs.get(main).map_or("", |proc| proc.name.as_str());
+    let sequential = program.is_sequential() && program.atomic.is_none();
+    if sequential && program.threads.iter().all(|thread| thread.name == named(thread.main)) {
+        return writeln!(out, "main {}", program.main);
+    }
+    if let Some(prologue) = program.prologue {
+        writeln!(out, "prologue {prologue}")?;
+    }
+    if let Some(atomic) = program.atomic {
+        writeln!(out, "atomic {atomic}")?;
+    }
+    let mut threads = program.threads.pairs();
+    threads.try_for_each(|(id, thread)| writeln!(out, "thread {id} {} {}", quoted(&thread.name), thread.main))
 }
 
 fn range(span: Span) -> String {
