@@ -68,7 +68,7 @@ pub fn options(source: &Source) -> Options {
         Dialect::Slam => postbop_front::Dialect::Slam,
         Dialect::Satabs => postbop_front::Dialect::Satabs,
     };
-    Options { dialect }
+    Options { dialect, ..Options::default() }
 }
 
 /// Reads a program, and says what is wrong with it.
@@ -78,7 +78,7 @@ pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     if bytes.starts_with(b"postbop-ir") {
         return graph(name, bytes, said);
     }
-    let Reading { text, program, concurrent, diagnostics } = postbop_front::read(&bytes, options(source));
+    let Reading { text, program, concurrent, diagnostics, .. } = postbop_front::read(&bytes, options(source));
     let lines = LineIndex::new(&text);
     report::diagnostics::render(&name, &text, &lines, &diagnostics, &mut said.err);
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

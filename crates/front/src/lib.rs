@@ -34,10 +34,19 @@ pub enum Dialect {
 }
 
 /// How to read a source.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Its dialect.
     pub dialect: Dialect,
+    /// How many threads there are at most in a program that starts threads as it runs, those included that are there
+    /// from the beginning.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { dialect: Dialect::Auto, threads: 3 }
+    }
 }
 
 /// What was read.
@@ -45,10 +54,13 @@ pub struct Options {
 pub struct Reading {
     /// The source as text, with the same byte offsets as the input.
     pub text: String,
-    /// The program, if there is no error and it has one thread.
+    /// The program, if there is no error.
     pub program: Option<Program>,
     /// The first construct that makes it a program of several threads, if it is one.
     pub concurrent: Option<Span>,
+    /// If the program starts threads as it runs: how many of them it was given room for, those included that are there
+    /// from the beginning. A run that needs more gets to the label [`postbop_ir::program::THREAD_LIMIT`].
+    pub thread_bound: Option<usize>,
     /// What is wrong or doubtful, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -57,8 +69,8 @@ pub struct Reading {
 pub fn read(bytes: &[u8], options: Options) -> Reading {
     let text = source::decode(bytes);
     let mut sink = Sink::default();
-    let (program, concurrent) = bp::read(&text, options.dialect, &mut sink);
-    Reading { program, concurrent, diagnostics: sink.finish(), text }
+    let bp::Read { program, concurrent, thread_bound } = bp::read(&text, options, &mut sink);
+    Reading { program, concurrent, thread_bound, diagnostics: sink.finish(), text }
 }
 
 /// The canonical source of a Boolean program: the same program, comments and all, laid out in one way, and with

@@ -175,6 +175,9 @@ pub struct Edge {
     pub span: Span,
 }
 
+/// The label where a run ends that would start one more thread than a translation has made room for.
+pub const THREAD_LIMIT: &str = "%thread limit";
+
 /// A name for a location. One name may label several locations, and one location have several names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {

@@ -8,7 +8,7 @@ use crate::cases::formats;
 use crate::common::{all_good, root, say};
 use crate::runner::{Tally, about};
 use postbop_front::{Options, Reading, Severity, read};
-use postbop_ir::{text, validate};
+use postbop_ir::{Program, text, validate};
 use std::path::PathBuf;
 
 /// One line of the table.
@@ -72,14 +72,7 @@ fn the_corpus_gets_its_verdicts() {
 }
 
 fn ask(entry: &Entry, bytes: &[u8], reading: &Reading, tally: &mut Tally) -> Result<(), String> {
-    no_errors(reading)?;
-    let program = reading.program.as_ref().ok_or("no program")?;
-    if let Some(flaw) = validate(program).first() {
-        return Err(format!("the graph is not well formed: {flaw}"));
-    }
-    if text::parse(&text::print(program)).as_ref() != Ok(program) {
-        return Err("the textual graph does not read back".into());
-    }
+    let program = well_formed(reading)?;
     formats(bytes, program)?;
     let label = match (entry.property.as_str(), entry.file.as_str()) {
         ("assert", _) => None,
@@ -100,6 +93,19 @@ fn ask(entry: &Entry, bytes: &[u8], reading: &Reading, tally: &mut Tally) -> Res
     Ok(())
 }
 
+/// The program, if nothing is wrong with it.
+fn well_formed(reading: &Reading) -> Result<&Program, String> {
+    no_errors(reading)?;
+    let program = reading.program.as_ref().ok_or("no program")?;
+    if let Some(flaw) = validate(program).first() {
+        return Err(format!("the graph is not well formed: {flaw}"));
+    }
+    if text::parse(&text::print(program)).as_ref() != Ok(program) {
+        return Err("the textual graph does not read back".into());
+    }
+    Ok(program)
+}
+
 fn no_errors(reading: &Reading) -> Result<(), String> {
     match reading.diagnostics.iter().find(|found| found.severity == Severity::Error) {
         Some(error) => Err(format!("{}: {}", error.code, error.message)),
@@ -108,9 +114,9 @@ fn no_errors(reading: &Reading) -> Result<(), String> {
 }
 
 fn is_concurrent(reading: &Reading) -> Result<(), String> {
-    no_errors(reading)?;
-    match (reading.concurrent, &reading.program) {
-        (Some(_), None) => Ok(()),
+    let program = well_formed(reading)?;
+    match reading.concurrent {
+        Some(_) if program.threads.len() > 1 => Ok(()),
         _ => Err("is not seen to be concurrent".into()),
     }
 }

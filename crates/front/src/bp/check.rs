@@ -3,6 +3,7 @@
 //! One pass over the procedures and their statements. What names mean and what types expressions have is kept in
 //! [`Meaning`], beside the tree, for the lowering to use.
 
+use super::concurrent::Concurrent;
 use super::flow;
 use super::infer::{self, Infer, Site, Types};
 use super::lexer::DISCARD;
@@ -10,6 +11,7 @@ use super::scope::{NONE, Scopes};
 use super::tree::*;
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use postbop_ir::{Span, Type};
+use rustc_hash::FxHashMap;
 
 /// What the checker found out, by the indices of the tree.
 #[derive(Debug)]
@@ -22,12 +24,14 @@ pub struct Meaning {
     pub callees: Vec<u32>,
     /// The statement each name of a jump leads to.
     pub jumps: Vec<u32>,
+    /// The statement each `start_thread goto` leads to.
+    pub landings: FxHashMap<u32, u32>,
     /// The procedure `main` outside of all thread blocks.
     pub main: Option<u32>,
 }
 
 /// Checks a tree, and finds out what its names mean.
-pub fn check(tree: &Tree, names: &[&str], concurrent: Option<Span>, sink: &mut Sink) -> Meaning {
+pub fn check(tree: &Tree, names: &[&str], concurrent: Option<&Concurrent>, sink: &mut Sink) -> Meaning {
     let scopes = Scopes::new(tree, names, sink);
     let main = scopes.proc_in(0, scopes.symbol("main"));
     let mut checker = Checker {
@@ -38,9 +42,10 @@ pub fn check(tree: &Tree, names: &[&str], concurrent: Option<Span>, sink: &mut S
         targets: vec![NONE; tree.targets.len()],
         callees: vec![NONE; tree.stmts.len()],
         jumps: vec![NONE; tree.idents.len()],
+        landings: FxHashMap::default(),
         proc: NONE,
     };
-    checker.mains(main, concurrent);
+    checker.mains(concurrent, main);
     for item in &tree.items {
         match *item {
             Item::Decl(vars, _, thread, _) => {
@@ -52,8 +57,8 @@ pub fn check(tree: &Tree, names: &[&str], concurrent: Option<Span>, sink: &mut S
         }
     }
     checker.doubtful_labels();
-    let Checker { infer, targets, callees, jumps, .. } = checker;
-    Meaning { exprs: infer.out, targets, callees, jumps, main }
+    let Checker { infer, targets, callees, jumps, landings, .. } = checker;
+    Meaning { exprs: infer.out, targets, callees, jumps, landings, main }
 }
 
 struct Checker<'t, 's> {
@@ -64,6 +69,7 @@ struct Checker<'t, 's> {
     targets: Vec<u32>,
     callees: Vec<u32>,
     jumps: Vec<u32>,
+    landings: FxHashMap<u32, u32>,
     /// The procedure under way.
     proc: u32,
 }
@@ -83,7 +89,7 @@ impl Checker<'_, '_> {
         self.infer.check(expr, site, &mut self.scopes, self.sink);
     }
 
-    fn mains(&mut self, main: Option<u32>, concurrent: Option<Span>) {
+    fn mains(&mut self, concurrent: Option<&Concurrent>, main: Option<u32>) {
         let threads = self.tree.items.iter().filter_map(|item| match item {
             Item::ThreadBegin(_, span) => Some(*span),
             _ => None,
@@ -91,7 +97,9 @@ impl Checker<'_, '_> {
         if self.tree.lost_names {
             return;
         }
-        if main.is_none() && concurrent.is_none() {
+        let blocks = threads.clone().count();
+        let starts = concurrent.map_or(main.is_some(), |concurrent| !concurrent.threads.is_empty());
+        if !starts && blocks == 0 {
             let span = self.tree.procs.first().map_or(Span::default(), |proc| proc.span);
             let missing = Diagnostic::new(Code::NoMain, span, "there is no procedure `main` to start in");
             self.sink.push(missing.hint("add `void main() begin … end`"));
@@ -152,7 +160,10 @@ impl Checker<'_, '_> {
                     self.jumps[label] = self.scopes.label(self.proc, self.tree.idents[label], self.sink);
                 }
             }
-            Act::StartGoto(label) => drop(self.scopes.label(self.proc, label, self.sink)),
+            Act::StartGoto(label) => {
+                let landing = self.scopes.label(self.proc, label, self.sink);
+                self.landings.insert(at as u32, landing);
+            }
             Act::Return(values) => self.return_values(values, stmt.span, proc),
             Act::Assign(targets, values, constraint) => {
                 self.assign(targets, values, stmt.span);

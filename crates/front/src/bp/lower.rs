@@ -5,7 +5,8 @@
 //! Edges are in the order of the source, `then` before `else`, jumps in the order they are written. The first
 //! statement stands at the procedure's entry, unless something comes before it.
 //!
-//! - `skip`, `print`, `goto`, `sync`, and the brackets of an atomic section are edges that change nothing.
+//! - `skip`, `print`, `goto`, `sync`, and in a sequential program the brackets of an atomic section are edges that change
+//!   nothing.
 //! - A condition is a pair of assume edges; a bare `*` a pair of edges that change nothing.
 //! - `assert e` assumes `e` to go on, and `!e` to a location of its own that must not be reached.
 //! - `x := e constrain c`: in `c`, `'x` is the new value if x is assigned there, and otherwise the only one. Alone,
@@ -19,39 +20,47 @@
 //! - A procedure with results that ends without any returns arbitrary ones.
 //! - `end_thread` ends the run: nothing leaves it.
 //!
-//! Expressions and arrays are in `lower_expr`, statements in `lower_stmt`.
+//! Expressions and arrays are in `lower_expr`, statements in `lower_stmt`, threads in `lower_threads`.
 
 use super::check::Meaning;
 use super::flow::{self, END, Flow};
+use super::lower_threads::Threads;
 use super::tree::*;
 use postbop_ir::{Action, Builder, Expr, Id, Label, LocId, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
 
 /// The program of a tree that has no errors and one thread.
 pub fn lower(tree: &Tree, meaning: &Meaning, names: &[&str], main: u32) -> Program {
-    let mut lowering = Lowering {
-        tree,
-        meaning,
-        names,
-        out: Builder::default(),
-        first: vec![VarId(0); tree.vars.len()],
-        proc: ProcId(0),
-        def: 0,
-        cursor: LocId(0),
-        span: Span::default(),
-        temps: FxHashMap::default(),
-        used: 0,
-        places: Vec::new(),
-        flow: Flow::default(),
-        body: Slice::default(),
-        end: None,
-        globals: Vec::new(),
-    };
-    lowering.declare();
-    for at in 0..tree.procs.len() {
-        lowering.procedure(at as u32, at as u32 == main);
+    let mut lowering = Lowering::new(tree, meaning, names);
+    lowering.declare_globals(1);
+    for def in 0..tree.procs.len() as u32 {
+        let role = if def == main { Role::Opening } else { Role::Called };
+        lowering.declare(Copy { owner: 0, def, role });
     }
+    lowering.procedures();
     lowering.out.finish(ProcId(main))
+}
+
+/// What a copy of a procedure is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// To be called, or to start a thread.
+    Called,
+    /// To start the run: it begins with the initial values of the globals.
+    Opening,
+    /// To be the thread that a statement of the procedure starts: it begins where that says.
+    Started,
+}
+
+/// A procedure as one thread has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Copy {
+    /// The number of the thread.
+    pub owner: u32,
+    /// The procedure in the tree.
+    pub def: u32,
+    /// What it is for.
+    pub role: Role,
 }
 
 /// A program under construction, and the place where edges are added.
@@ -63,6 +72,16 @@ pub struct Lowering<'a> {
     names: &'a [&'a str],
     /// The program so far.
     pub out: Builder,
+    /// The procedures of the program, by their ids.
+    pub copies: Vec<Copy>,
+    /// Which procedure each copy is.
+    pub proc_of: FxHashMap<Copy, ProcId>,
+    /// What is special about a program with threads.
+    pub threads: Option<Threads<'a>>,
+    /// For each variable of which each thread has its own, its first element in each thread.
+    pub private: Vec<(usize, Vec<VarId>)>,
+    /// The thread whose copy of a procedure is under way.
+    pub owner: u32,
     /// The first element of each declared variable; the others follow it.
     pub first: Vec<VarId>,
     /// The procedure under way ...
@@ -89,36 +108,122 @@ pub struct Lowering<'a> {
 }
 
 /// What happens before the body.
-enum Opening {
-    Initial(u32),
+pub enum Opening {
+    /// Hidden variables start with 0.
+    Hidden,
+    /// A variable gets its initial value: a thread's own, or the only one. A further one of the same declaration is
+    /// part of the same statement.
+    Initial {
+        /// The variable.
+        var: u32,
+        /// The thread.
+        owner: u32,
+        /// Whether it is a further one.
+        further: bool,
+    },
+    /// What is enforced is assumed.
     Enforce,
 }
 
-impl Lowering<'_> {
+impl Opening {
+    /// Whether it is part of the same statement as what is before it.
+    pub fn further(&self) -> bool {
+        matches!(self, Opening::Initial { further: true, .. } | Opening::Enforce)
+    }
+}
+
+impl<'a> Lowering<'a> {
+    /// An empty program.
+    pub fn new(tree: &'a Tree, meaning: &'a Meaning, names: &'a [&'a str]) -> Self {
+        Lowering {
+            tree,
+            meaning,
+            names,
+            out: Builder::default(),
+            copies: Vec::new(),
+            proc_of: FxHashMap::default(),
+            threads: None,
+            private: Vec::new(),
+            owner: 0,
+            first: vec![VarId(0); tree.vars.len()],
+            proc: ProcId(0),
+            def: 0,
+            cursor: LocId(0),
+            span: Span::default(),
+            temps: FxHashMap::default(),
+            used: 0,
+            places: Vec::new(),
+            flow: Flow::default(),
+            body: Slice::default(),
+            end: None,
+            globals: Vec::new(),
+        }
+    }
     /// The procedure under way.
     pub fn definition(&self) -> &ProcDef {
         &self.tree.procs[self.def as usize]
     }
 
-    fn declare(&mut self) {
+    /// Adds the global variables; of those that are local to a thread one for each.
+    pub fn declare_globals(&mut self, threads: usize) {
         for item in &self.tree.items {
-            if let Item::Decl(vars, ..) = item {
-                for at in vars.range() {
-                    self.declare_var(at, None);
-                    self.globals.push(at);
+            let Item::Decl(vars, sharing, ..) = item else { continue };
+            for at in vars.range() {
+                self.globals.push(at);
+                let count = if *sharing == Sharing::ThreadLocal { threads } else { 1 };
+                let firsts: Vec<VarId> = (0..count)
+                    .map(|_| {
+                        self.declare_var(at, None);
+                        self.first[at]
+                    })
+                    .collect();
+                if count > 1 {
+                    self.private.push((at, firsts));
                 }
             }
         }
-        for (at, def) in self.tree.procs.iter().enumerate() {
-            let references = self.tree.vars[def.vars.range()].iter().filter(|var| var.by_ref);
-            let results = self.tree.types[def.results.range()].iter().copied();
-            let results = results.chain(references.map(|var| var.ty)).collect();
-            let name = self.names[def.name.sym as usize];
-            let proc = self.out.proc(name, def.params as usize, results, def.span);
-            debug_assert_eq!(proc.index(), at);
-            for var in def.vars.range() {
-                self.declare_var(var, Some(proc));
-            }
+    }
+
+    /// Adds a procedure with its variables, without a body. The copies that no call enters take no parameters.
+    pub fn declare(&mut self, copy: Copy) -> ProcId {
+        let def = &self.tree.procs[copy.def as usize];
+        let references = self.tree.vars[def.vars.range()].iter().filter(|var| var.by_ref);
+        let results = self.tree.types[def.results.range()].iter().copied();
+        let results = results.chain(references.map(|var| var.ty)).collect();
+        let name = self.names[def.name.sym as usize];
+        let bare = self.threads.is_some() && copy.role != Role::Called;
+        let params = if bare { 0 } else { def.params as usize };
+        let proc = self.out.proc(name, params, results, def.span);
+        debug_assert_eq!(proc.index(), self.copies.len());
+        self.copies.push(copy);
+        self.proc_of.insert(copy, proc);
+        for var in def.vars.range() {
+            self.declare_var(var, Some(proc));
+        }
+        proc
+    }
+
+    /// The procedure that a call of the thread under way enters.
+    pub fn callee(&self, def: u32) -> ProcId {
+        let role = match self.threads {
+            Some(_) => Role::Called,
+            None => self.copies[def as usize].role,
+        };
+        self.proc_of[&Copy { owner: self.owner, def, role }]
+    }
+
+    /// Names mean the variables of this thread from now on.
+    pub fn adopt(&mut self, owner: u32) {
+        self.owner = owner;
+        for (var, firsts) in &self.private {
+            self.first[*var] = *firsts.get(owner as usize).unwrap_or(&firsts[0]);
+        }
+    }
+
+    /// Gives all procedures their bodies.
+    pub fn procedures(&mut self) {
+        for at in 0..self.copies.len() {
+            self.procedure(ProcId::new(at));
         }
     }
 
@@ -141,20 +246,29 @@ impl Lowering<'_> {
         };
     }
 
-    fn procedure(&mut self, def: u32, is_main: bool) {
-        self.proc = ProcId(def);
-        self.def = def;
+    fn procedure(&mut self, proc: ProcId) {
+        let copy = self.copies[proc.index()];
+        self.proc = proc;
+        self.def = copy.def;
+        self.adopt(copy.owner);
+        let mut locals = self.out.procs[proc].locals.iter();
+        for var in self.tree.procs[copy.def as usize].vars.range() {
+            let len = self.tree.vars[var].len.unwrap_or(1) as usize;
+            self.first[var] = *locals.nth(len - 1).expect("declared");
+            self.first[var].0 -= len as u32 - 1;
+        }
         self.temps.clear();
         self.end = None;
         self.body = self.after_declarations();
         let body = self.body;
-        let openings = self.openings(is_main);
+        let started = copy.role == Role::Started;
+        let openings = if started { Vec::new() } else { self.openings(copy.role) };
         self.flow = flow::flow(self.tree, body);
         self.places.clear();
         let entry = self.out.procs[self.proc].entry;
         for (at, here) in body.range().enumerate() {
             let stmt = &self.tree.stmts[here];
-            let loc = if openings.is_empty() && self.flow.first as usize == here {
+            let loc = if openings.is_empty() && !started && self.flow.first as usize == here {
                 self.out.locs[entry].span = stmt.span;
                 entry
             } else if flow::has_location(self.tree, stmt) {
@@ -170,7 +284,10 @@ impl Lowering<'_> {
             self.labels(here);
             self.statement(here);
         }
-        self.close();
+        if started {
+            self.land();
+        }
+        self.close(started);
     }
 
     /// The body without the declarations it begins with: these are openings.
@@ -181,45 +298,74 @@ impl Lowering<'_> {
         Slice { start: body.start + declarations as u32, end: body.end }
     }
 
-    fn openings(&self, is_main: bool) -> Vec<Opening> {
-        let globals: &[usize] = if is_main { &self.globals } else { &[] };
+    fn openings(&self, role: Role) -> Vec<Opening> {
+        let mut openings = if role == Role::Opening { self.initial_globals() } else { Vec::new() };
         let start = self.definition().body.start;
-        let locals = self.tree.stmts[start as usize..self.body.start as usize].iter();
-        let locals = locals.filter_map(|stmt| match stmt.act {
-            Act::Decl(vars, _) => Some(vars.range()),
-            _ => None,
-        });
-        let vars = globals.iter().copied().chain(locals.flatten());
-        let with_initial = vars.filter(|at| self.tree.vars[*at].init.is_some());
-        let mut openings: Vec<Opening> = with_initial.map(|at| Opening::Initial(at as u32)).collect();
+        for stmt in &self.tree.stmts[start as usize..self.body.start as usize] {
+            if let Act::Decl(vars, _) = stmt.act {
+                self.initials(vars, self.owner, &mut openings);
+            }
+        }
         if self.enforces() {
             openings.push(Opening::Enforce);
         }
         openings
     }
 
+    /// The initial values of one declaration.
+    pub fn initials(&self, vars: Slice, owner: u32, openings: &mut Vec<Opening>) {
+        let with_initial = vars.range().filter(|at| self.tree.vars[*at].init.is_some());
+        openings.extend(with_initial.enumerate().map(|(at, var)| Opening::Initial {
+            var: var as u32,
+            owner,
+            further: at > 0,
+        }));
+    }
+
     fn open(&mut self, entry: LocId, openings: &[Opening]) {
         self.cursor = entry;
         for (at, opening) in openings.iter().enumerate() {
-            self.used = 0;
-            self.span = match opening {
-                Opening::Initial(var) => {
-                    let var = &self.tree.vars[*var as usize];
-                    var.init.map_or(var.name.span, |init| var.name.span.to(self.tree.span_of(init)))
-                }
-                Opening::Enforce => self.definition().enforce.map_or(Span::default(), |(_, span)| span),
+            let to = match openings.get(at + 1) {
+                None => self.place(self.flow.first),
+                Some(next) => self.between(opening, next),
             };
-            let is_last = at + 1 == openings.len();
-            let to = if is_last { self.place(self.flow.first) } else { self.fresh() };
-            match opening {
-                Opening::Initial(var) => {
-                    let action = self.initial(*var as usize);
-                    self.edge(action, to);
-                }
-                Opening::Enforce => self.assume_enforced(to),
-            }
-            self.cursor = to;
+            self.opening(opening, to);
         }
+    }
+
+    /// The location between two openings.
+    pub fn between(&mut self, opening: &Opening, next: &Opening) -> LocId {
+        self.span = self.opening_span(opening);
+        if next.further() { self.fresh() } else { self.out.loc(self.proc, self.span) }
+    }
+
+    fn opening_span(&self, opening: &Opening) -> Span {
+        match opening {
+            Opening::Hidden => Span::default(),
+            Opening::Initial { var, .. } => {
+                let var = &self.tree.vars[*var as usize];
+                var.init.map_or(var.name.span, |init| var.name.span.to(self.tree.span_of(init)))
+            }
+            Opening::Enforce => self.definition().enforce.map_or(Span::default(), |(_, span)| span),
+        }
+    }
+
+    /// Adds the edges of an opening, and goes on behind it.
+    pub fn opening(&mut self, opening: &Opening, to: LocId) {
+        self.used = 0;
+        self.span = self.opening_span(opening);
+        match opening {
+            Opening::Hidden => self.clear_hidden(to),
+            Opening::Initial { var, owner, .. } => {
+                let current = self.owner;
+                self.adopt(*owner);
+                let action = self.initial(*var as usize);
+                self.edge(action, to);
+                self.adopt(current);
+            }
+            Opening::Enforce => self.assume_enforced(to),
+        }
+        self.cursor = to;
     }
 
     fn labels(&mut self, here: usize) {
@@ -235,9 +381,9 @@ impl Lowering<'_> {
     }
 
     /// The edge that falls off the end, if something leads there.
-    fn close(&mut self) {
+    fn close(&mut self, started: bool) {
         let Some(end) = self.end else {
-            if self.flow.first == END {
+            if self.flow.first == END && !started {
                 self.empty_body();
             }
             return;
@@ -257,7 +403,10 @@ impl Lowering<'_> {
 
     /// A new location of the statement under way.
     pub fn fresh(&mut self) -> LocId {
-        self.out.loc(self.proc, self.span)
+        match self.threads {
+            Some(_) => self.out.inner(self.proc, self.span),
+            None => self.out.loc(self.proc, self.span),
+        }
     }
 
     /// Adds an edge from the cursor.

@@ -7,7 +7,7 @@ use super::lower::Lowering;
 use super::lower_expr::Element;
 use super::scope::NONE;
 use super::tree::*;
-use postbop_ir::{Action, Check, CheckKind, Expr, LocId, Op, ProcId, Type, VarId};
+use postbop_ir::{Action, Check, CheckKind, Expr, LocId, Op, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The longest value that is worth copying for each element of an array.
@@ -85,17 +85,23 @@ impl Lowering<'_> {
                 }
             }
             Act::Return(values) => self.return_edge(&self.tree.exprs[values.range()]),
+            Act::StartGoto(_) => self.start(here, Slice::default()),
+            Act::StartCall(_, args) => self.start(here, args),
+            Act::Call(_, _, args) if self.site(here).is_some() => self.start(here, args),
             Act::Call(targets, _, args) => self.call(here, targets, args),
             Act::Assign(targets, values, constraint) => self.assign(here, targets, values, constraint),
             Act::Constrain(e) => self.relate(here, e),
             Act::Dead(targets) => self.dead(here, targets),
             Act::Decl(vars, _) => self.declaration(here, vars),
-            Act::EndThread => {}
+            Act::EndThread => self.end_thread(),
+            Act::AtomicBegin => self.bracket(here, true),
+            Act::AtomicEnd => self.bracket(here, false),
             _ => self.onward(here, Action::skip()),
         }
     }
 
-    fn onward(&mut self, here: usize, action: Action) {
+    /// Adds the edge to what follows.
+    pub fn onward(&mut self, here: usize, action: Action) {
         let to = self.after(here);
         self.edge(action, to);
     }
@@ -221,7 +227,8 @@ impl Lowering<'_> {
 
     /// `constrain e` on its own: every variable in scope gets an arbitrary new value, and e relates them to the old.
     fn relate(&mut self, here: usize, relation: ExprRef) {
-        let scope = self.globals.iter().copied().chain(self.definition().vars.range());
+        let globals = self.globals.iter().copied().filter(|at| self.is_visible(*at));
+        let scope = globals.chain(self.definition().vars.range());
         let elements = |at: usize| {
             let first = self.first[at].0;
             (first..first + self.tree.vars[at].len.unwrap_or(1)).map(VarId)
@@ -276,9 +283,10 @@ impl Lowering<'_> {
                 values.push(self.expr(arg));
             }
         }
-        let types = self.out.procs[ProcId(callee)].results.clone();
+        let callee = self.callee(callee);
+        let types = self.out.procs[callee].results.clone();
         let (results, stores) = self.receive(places, &types);
-        let action = Action::Call { callee: ProcId(callee), args: values, results };
+        let action = Action::Call { callee, args: values, results };
         if !stores.vars.is_empty() {
             let middle: LocId = self.fresh();
             self.edge(action, middle);

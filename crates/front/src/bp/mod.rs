@@ -14,7 +14,9 @@ pub mod infer;
 pub mod lexer;
 pub mod lower;
 pub mod lower_expr;
+pub mod lower_live;
 pub mod lower_stmt;
+pub mod lower_threads;
 pub mod parse_block;
 pub mod parse_decl;
 pub mod parse_expr;
@@ -26,8 +28,8 @@ pub mod scope;
 pub mod token;
 pub mod tree;
 
-use crate::Dialect;
 use crate::diagnostic::{Code, Diagnostic, Sink};
+use crate::{Dialect, Options};
 use lexer::Lexed;
 use postbop_ir::{Program, Span};
 use tree::Tree;
@@ -59,16 +61,37 @@ fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source
     Some(Source { lexed, tree, satabs })
 }
 
-/// Reads a text: the program, if it is a correct one of one thread, and where threads come in otherwise.
-pub fn read(text: &str, dialect: Dialect, sink: &mut Sink) -> (Option<Program>, Option<Span>) {
-    let Some(Source { lexed, tree, .. }) = source(text, dialect, sink) else { return (None, None) };
-    let concurrent = concurrent::concurrent(&tree, &lexed.names);
-    let meaning = check::check(&tree, &lexed.names, concurrent, sink);
-    let program = match (meaning.main, concurrent) {
-        (Some(main), None) if !sink.has_errors() => Some(lower::lower(&tree, &meaning, &lexed.names, main)),
-        _ => None,
+/// What was read of a text.
+#[derive(Default)]
+pub struct Read {
+    /// The program, if the text is one without errors.
+    pub program: Option<Program>,
+    /// Where threads come in, if there are several.
+    pub concurrent: Option<Span>,
+    /// How many threads there are at most, if the program starts threads as it runs.
+    pub thread_bound: Option<usize>,
+}
+
+/// Reads a text.
+pub fn read(text: &str, options: Options, sink: &mut Sink) -> Read {
+    let Some(Source { lexed, tree, .. }) = source(text, options.dialect, sink) else {
+        return Read::default();
     };
-    (program, concurrent)
+    let names = &lexed.names;
+    let concurrent = concurrent::concurrent(&tree, names);
+    let meaning = check::check(&tree, names, concurrent.as_ref(), sink);
+    let starts = concurrent.as_ref().filter(|concurrent| !concurrent.sites.is_empty());
+    let thread_bound = starts.map(|concurrent| options.threads.max(concurrent.threads.len()));
+    let program = match (meaning.main, &concurrent) {
+        _ if sink.has_errors() => None,
+        (Some(main), None) => Some(lower::lower(&tree, &meaning, names, main)),
+        (_, Some(concurrent)) => {
+            let count = thread_bound.unwrap_or(concurrent.threads.len());
+            Some(lower_threads::lower(&tree, &meaning, names, concurrent, count))
+        }
+        (None, None) => None,
+    };
+    Read { program, concurrent: concurrent.map(|concurrent| concurrent.span), thread_bound }
 }
 
 /// The canonical source of a text, if it can be parsed.

@@ -1,7 +1,7 @@
 //! Room `front`: what several tests need.
 
 use postbop_front::{Options, Reading, read};
-use postbop_ir::{Action, Expr, Id, Op, Program, Span};
+use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Span};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub fn program(source: &str) -> Program {
     let reading = reading(source);
     let errors: Vec<_> = reading.diagnostics.iter().filter(|d| d.is_error()).collect();
     assert!(errors.is_empty(), "{errors:?}\n{source}");
-    let program = reading.program.expect("a program of one thread");
+    let program = reading.program.expect("a program");
     assert_valid(&program);
     program
 }
@@ -135,7 +135,13 @@ fn action(program: &Program, action: &Action) -> String {
 /// the exit `X`, and one that must not be reached has a `!`.
 pub fn graph(source: &str, name: &str) -> String {
     let program = program(source);
-    let (id, proc) = program.procs.pairs().find(|(_, proc)| proc.name == name).expect("the procedure");
+    let found = program.procs.pairs().find(|(_, proc)| proc.name == name);
+    edges(&program, found.expect("the procedure").0)
+}
+
+/// The same of a procedure of a program.
+pub fn edges(program: &Program, id: ProcId) -> String {
+    let proc = &program.procs[id];
     let mut numbers = vec![proc.entry];
     let mut out = String::new();
     let mut show = |loc| {
@@ -152,7 +158,7 @@ pub fn graph(source: &str, name: &str) -> String {
     for edge in program.edges.iter().filter(|edge| program.locs[edge.from].proc == id) {
         assert_eq!(program.locs[edge.to].proc, id);
         let (from, to) = (show(edge.from), show(edge.to));
-        writeln!(out, "{from} -> {to}: {}", action(&program, &edge.action)).expect("a string");
+        writeln!(out, "{from} -> {to}: {}", action(program, &edge.action)).expect("a string");
     }
     for label in program.labels.iter().filter(|label| program.locs[label.loc].proc == id) {
         writeln!(out, "{}: {}", label.name, show(label.loc)).expect("a string");

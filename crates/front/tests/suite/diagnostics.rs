@@ -66,7 +66,9 @@ fn programs_of_others_have_no_errors() {
         let reading = postbop_front::read(&source, Default::default());
         let errors: Vec<_> = reading.diagnostics.iter().filter(|d| d.is_error()).collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", file.display());
-        assert!(reading.program.is_some() != reading.concurrent.is_some(), "{}", file.display());
+        let program = reading.program.unwrap_or_else(|| panic!("{}: no program", file.display()));
+        assert_eq!(program.threads.len() > 1, reading.concurrent.is_some(), "{}", file.display());
+        common::assert_valid(&program);
     }
 }
 

@@ -13,13 +13,14 @@ fn formatted(source: &str) -> String {
 /// Checks what formatting owes to a source that parses.
 fn check(source: &[u8], what: &str) {
     for dialect in [Dialect::Auto, Dialect::Slam, Dialect::Satabs] {
-        let Ok(once) = format(source, Options { dialect }) else { return };
-        let twice = format(once.as_bytes(), Options { dialect }).expect("what was formatted parses");
+        let Ok(once) = format(source, Options { dialect, ..Options::default() }) else { return };
+        let twice = format(once.as_bytes(), Options { dialect, ..Options::default() })
+            .expect("what was formatted parses");
         assert_eq!(once, twice, "{what}");
-        let before = read(source, Options { dialect }).program.map(common::erased);
+        let before = read(source, Options { dialect, ..Options::default() }).program.map(common::erased);
         before.iter().for_each(common::assert_valid);
         for reader in [dialect, Dialect::Slam, Dialect::Satabs] {
-            let after = read(once.as_bytes(), Options { dialect: reader });
+            let after = read(once.as_bytes(), Options { dialect: reader, ..Options::default() });
             assert_eq!(before, after.program.map(common::erased), "{what}\n{once}");
             assert!(after.diagnostics.iter().all(|d| d.code.text() != "W001"), "{what}\n{once}");
         }

@@ -226,7 +226,8 @@ fn threads_are_recognised() {
     let at = |source: &str| {
         let reading = reading(source);
         assert!(reading.diagnostics.iter().all(|d| !d.is_error()), "{:?}", reading.diagnostics);
-        assert!(reading.program.is_some() != reading.concurrent.is_some());
+        let program = reading.program.expect("a program");
+        assert!(program.threads.len() == 1 || reading.concurrent.is_some());
         reading.concurrent.map(|span| source[span.start as usize..span.end as usize].to_owned())
     };
     let is = |text: &str| Some(text.to_owned());

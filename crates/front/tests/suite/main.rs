@@ -5,3 +5,4 @@ mod diagnostics;
 mod formatting;
 mod limits;
 mod lowering;
+mod threads;

@@ -2,7 +2,9 @@
 
 use crate::expr::{Expr, Op};
 use crate::ids::{Id, LocId, ProcId, VarId};
-use crate::program::{Action, Builder, Check, CheckKind, Label, Loc, Proc, Program, Scope, Span, Thread, Var};
+use crate::program::{
+    Action, Builder, Check, CheckKind, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
+};
 use crate::types::Type;
 use std::fmt;
 
