@@ -3,7 +3,8 @@
 //! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
 //! a program is ([`program`], [`expr`], [`types`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
-//! believed ([`mod@replay`]). It also holds the [`oracle`]: a slow judge that every engine is measured against.
+//! believed ([`mod@replay`]). It also holds the [`oracle`]
+//! and, for programs with threads, [`interleave`]: slow judges that every engine is measured against.
 //!
 //! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
 //! trusted core, to be read in one sitting.
@@ -11,6 +12,7 @@
 pub mod eval;
 pub mod expr;
 pub mod ids;
+pub mod interleave;
 pub mod oracle;
 pub mod program;
 pub mod replay;

@@ -10,13 +10,14 @@ use crate::step::{Outcome, Places, Valuation, outcomes, resume};
 use std::collections::HashSet;
 
 /// A pending activation: the call that is open, and the caller's locals.
-type Pending = (EdgeId, Vec<i64>);
+pub(crate) type Pending = (EdgeId, Vec<i64>);
 
+/// All there is at one moment of a run of one stack.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Configuration {
-    stack: Vec<Pending>,
-    loc: LocId,
-    valuation: Valuation,
+pub(crate) struct Configuration {
+    pub(crate) stack: Vec<Pending>,
+    pub(crate) loc: LocId,
+    pub(crate) valuation: Valuation,
 }
 
 /// How a walk ended.
@@ -70,7 +71,12 @@ fn initial(program: &Program, places: &Places) -> Vec<Configuration> {
     all
 }
 
-fn successors(program: &Program, places: &Places, from: &Configuration) -> Option<Vec<Configuration>> {
+/// Everything one step leads to; none if an integer is too large for us.
+pub(crate) fn successors(
+    program: &Program,
+    places: &Places,
+    from: &Configuration,
+) -> Option<Vec<Configuration>> {
     let mut all = Vec::new();
     for &id in program.leaving(from.loc) {
         let edge = &program.edges[id];
