@@ -109,11 +109,11 @@ pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Foun
             for level in 0..=most {
                 search.level = level;
                 let all = search.contexts(open);
-                let left = all.iter().filter(|moment| search.may_leave(moment));
-                let others = |moment| {
-                    (0..threads).filter(move |t| *t != Moment::running(moment)).map(move |t| (moment, t))
-                };
-                open = left.flat_map(others).flat_map(|(moment, t)| search.enter(moment, t)).collect();
+                open = Vec::new();
+                for moment in all.iter().filter(|moment| search.may_leave(moment)) {
+                    let others = (0..threads).filter(|thread| *thread != moment.running);
+                    open.extend(others.flat_map(|thread| search.enter(moment, thread)));
+                }
             }
         }
         Schedule::Rounds(most) => {
@@ -127,12 +127,6 @@ pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Foun
         }
     }
     search.found
-}
-
-impl Moment {
-    fn running(&self) -> usize {
-        self.running
-    }
 }
 
 struct Search<'a> {

@@ -3,6 +3,7 @@
 mod common;
 mod diagnostics;
 mod formatting;
+mod interleaving;
 mod limits;
 mod lowering;
 mod threads;
