@@ -43,6 +43,9 @@ enum Chore {
         /// `all`, `boolean` or `none`, then single features to add or, after a `-`, to leave out
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
+        /// A program with threads instead; it has no features to choose
+        #[arg(long)]
+        threads: bool,
     },
     /// Tries random programs on the judge and every engine
     Fuzz {
@@ -76,8 +79,9 @@ fn main() -> ExitCode {
             run_bench(&bench::Plan { filter, engine, timeout, out })
         }
         Chore::Tidy => run_tidy(),
-        Chore::Gen { seed, features } => {
-            print!("{}", generate::program(seed, features));
+        Chore::Gen { seed, features, threads } => {
+            let source = if threads { generate::threads(seed) } else { generate::program(seed, features) };
+            print!("{source}");
             ExitCode::SUCCESS
         }
         Chore::Fuzz { seed, count, seconds, features } => run_fuzz(seed, count, seconds, features),

@@ -1,4 +1,4 @@
-//! Room `xtask`: random sequential programs, as source text.
+//! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`.
 //!
 //! # Idea
 //! A program is written top down from a seed: signatures first, so that every procedure may call every other,
@@ -20,8 +20,10 @@ mod expr;
 mod program;
 mod scope;
 mod stmt;
+mod threads;
 
 pub use program::program;
+pub use threads::threads;
 
 /// Bounds on what is generated.
 #[derive(Clone, Copy, Debug)]
