@@ -29,8 +29,8 @@ pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
 pub use program::{
     Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
 };
-pub use replay::{Rejected, replay};
+pub use replay::{Rejected, replay, replay_interleaving};
 pub use task::{Target, Task};
-pub use trace::{Frame, Segment, Step, Trace};
+pub use trace::{Context, Frame, Interleaving, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};

@@ -14,11 +14,14 @@
 //!
 //! Linear in the size of the trace: a variable that a segment does not touch costs nothing there.
 
+mod interleaved;
 mod run;
+
+pub use interleaved::{InterleavedChanges, complete_interleaving, interleaved_changes, replay_interleaving};
 
 use crate::ids::{LocId, SegmentId, Table, VarId};
 use crate::program::Program;
-use crate::trace::Trace;
+use crate::trace::{Segment, Trace};
 use run::{Effect, Opened, Run};
 use std::fmt;
 
@@ -44,23 +47,14 @@ impl std::error::Error for Rejected {}
 /// Runs the trace on the program; `Ok` if it is a run from the start of main to one of the targets.
 pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(), Rejected> {
     let played = play(program, trace, Some(targets))?;
-    for ((id, segment), effect) in trace.segments.pairs().zip(played.effects.iter()) {
-        if segment.exit != effect.exit() || segment.results != effect.results() {
-            let place = format!("segment {id}");
-            return Err(at(&place, segment.frame.steps.len())("does not end with what it says".into()));
-        }
-    }
-    Ok(())
+    ends_as_said(&trace.segments, &played.effects)
 }
 
 /// Runs a trace of which nobody has said yet how its segments end, and says it: engines may have forgotten values that
 /// no longer matter. What it accepts, [`replay`] accepts.
 pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Result<(), Rejected> {
     let played = play(program, trace, Some(targets))?;
-    for (id, effect) in trace.segments.ids().zip(played.effects.iter()) {
-        trace.segments[id].exit = effect.exit();
-        trace.segments[id].results = effect.results();
-    }
+    say_ends(&mut trace.segments, &played.effects);
     Ok(())
 }
 
@@ -91,16 +85,8 @@ fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<P
     if !program.is_sequential() {
         return Err(at("trace", 0)("is a trace of a sequential program, and this has threads".into()));
     }
-    let mut effects = Table::new();
-    let mut changes = Changes { segments: Table::new(), frames: Vec::new() };
-    for (id, segment) in trace.segments.pairs() {
-        let place = format!("segment {id}");
-        let mut run = Run::enter(program, &effects, &segment.frame, None).map_err(at(&place, 0))?;
-        run.steps(&segment.frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
-        changes.segments.push(std::mem::take(&mut run.changes));
-        let effect = run.leave().map_err(at(&place, segment.frame.steps.len()))?;
-        effects.push(effect);
-    }
+    let (effects, segments) = play_segments(program, &trace.segments)?;
+    let mut changes = Changes { segments, frames: Vec::new() };
     let mut caller: Option<Opened> = None;
     for (depth, frame) in trace.frames.iter().enumerate() {
         let place = format!("frame {depth}");
@@ -117,6 +103,46 @@ fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<P
     match trace.frames.is_empty() {
         true => Err(at("trace", 0)("has no frame".into())),
         false => Ok(Played { effects, changes }),
+    }
+}
+
+/// Runs the completed calls: the effect of each, and what its steps change.
+fn play_segments(
+    program: &Program,
+    segments: &Table<SegmentId, Segment>,
+) -> Result<(Table<SegmentId, Effect>, Table<SegmentId, Vec<Change>>), Rejected> {
+    let mut effects = Table::new();
+    let mut changes = Table::new();
+    for (id, segment) in segments.pairs() {
+        let place = format!("segment {id}");
+        let mut run = Run::enter(program, &effects, &segment.frame, None).map_err(at(&place, 0))?;
+        run.steps(&segment.frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
+        changes.push(std::mem::take(&mut run.changes));
+        let effect = run.leave().map_err(at(&place, segment.frame.steps.len()))?;
+        effects.push(effect);
+    }
+    Ok((effects, changes))
+}
+
+/// Segments end with what they say.
+fn ends_as_said(
+    segments: &Table<SegmentId, Segment>,
+    effects: &Table<SegmentId, Effect>,
+) -> Result<(), Rejected> {
+    for ((id, segment), effect) in segments.pairs().zip(effects.iter()) {
+        if segment.exit != effect.exit() || segment.results != effect.results() {
+            let place = format!("segment {id}");
+            return Err(at(&place, segment.frame.steps.len())("does not end with what it says".into()));
+        }
+    }
+    Ok(())
+}
+
+/// Says how segments end.
+fn say_ends(segments: &mut Table<SegmentId, Segment>, effects: &Table<SegmentId, Effect>) {
+    for (id, effect) in segments.ids().zip(effects.iter()) {
+        segments[id].exit = effect.exit();
+        segments[id].results = effect.results();
     }
 }
 

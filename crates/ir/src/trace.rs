@@ -11,7 +11,7 @@
 //! Values that do not matter are left out: a valuation lists only what is known, and a choice may be open. A
 //! trace with gaps stands for all the runs that fill them.
 
-use crate::ids::{EdgeId, ProcId, SegmentId, Table, VarId};
+use crate::ids::{EdgeId, ProcId, SegmentId, Table, ThreadId, VarId};
 use serde::{Deserialize, Serialize};
 
 /// The known values of some variables, in the order of their ids.
@@ -81,6 +81,46 @@ impl Trace {
     pub fn length(&self) -> u128 {
         let lengths = self.segment_lengths();
         self.frames.iter().fold(0, |sum: u128, frame| sum.saturating_add(unfolded(&frame.steps, &lengths)))
+    }
+}
+
+/// What one thread does without another running in between.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Context {
+    /// The thread.
+    pub thread: ThreadId,
+    /// The edges taken, from where the thread was left. A call that does not name a segment enters the procedure, and the
+    /// steps that follow are inside it until a return edge leads out. Such a call may also choose what the locals that
+    /// are no parameters happen to hold: after its own choices follows one for each of them, or none at all.
+    pub steps: Vec<Step>,
+}
+
+/// A run of a program with threads from its start to some location.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interleaving {
+    /// The calls that were completed within one context. A segment names only segments before it.
+    pub segments: Table<SegmentId, Segment>,
+    /// The values at the start that matter: of globals, and of the locals of the procedures in which the prologue and
+    /// the threads start.
+    pub initial: Known,
+    /// The steps of the prologue, as in a context.
+    pub prologue: Vec<Step>,
+    /// The contexts in order. There is none if the run ends in the prologue.
+    pub contexts: Vec<Context>,
+}
+
+impl Interleaving {
+    /// How often another thread goes on.
+    pub fn switches(&self) -> usize {
+        self.contexts.len().saturating_sub(1)
+    }
+
+    /// In how many rounds the contexts fit, if in each round each thread in turn has one, perhaps an empty one.
+    pub fn rounds(&self) -> usize {
+        let again = self.contexts.windows(2).filter(|two| two[1].thread <= two[0].thread).count();
+        again + usize::from(!self.contexts.is_empty())
     }
 }
 

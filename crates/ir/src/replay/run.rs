@@ -2,7 +2,7 @@
 
 use crate::eval::{Cell, Context, eval};
 use crate::expr::Expr;
-use crate::ids::{LocId, ProcId, SegmentId, Table, VarId};
+use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
 use crate::trace::{Frame, Known, Step};
 use crate::types::Type;
@@ -20,7 +20,7 @@ pub(super) struct Effect {
 
 /// A call that has not come back: what it passes on.
 pub(super) struct Opened {
-    callee: ProcId,
+    pub(super) callee: ProcId,
     args: Vec<Cell>,
     globals: BTreeMap<VarId, Cell>,
 }
@@ -168,11 +168,7 @@ impl<'a> Run<'a> {
                 match call {
                     Some(call) => self.come_back(*callee, &args, results, call)?,
                     None => {
-                        let is_global = |(&var, &cell): (&VarId, &Cell)| {
-                            self.program.is_global(var).then_some((var, cell))
-                        };
-                        let globals = self.cells.iter().filter_map(is_global).collect();
-                        self.opened = Some(Opened { callee: *callee, args, globals });
+                        self.opened = Some(Opened { callee: *callee, args, globals: self.globals() });
                     }
                 }
             }
@@ -263,11 +259,38 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The globals that are not what they were at the start of the run. Another run may go on with them.
+    pub(super) fn globals(&self) -> BTreeMap<VarId, Cell> {
+        let is_global = |(var, _): &(&VarId, &Cell)| self.program.is_global(**var);
+        self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect()
+    }
+
+    /// Goes on with these globals.
+    pub(super) fn adopt(&mut self, globals: BTreeMap<VarId, Cell>) {
+        self.cells.retain(|var, _| !self.program.is_global(*var));
+        self.cells.extend(globals);
+    }
+
+    /// Goes on after the call of this edge has returned with these globals and results.
+    pub(super) fn resume(&mut self, call: EdgeId, globals: BTreeMap<VarId, Cell>, returned: &[Cell]) {
+        self.opened = None;
+        self.adopt(globals);
+        self.changes.push(Vec::new());
+        if let Action::Call { results, .. } = &self.program.edges[call].action {
+            let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
+            self.set(received.collect::<Vec<_>>());
+        }
+    }
+
+    /// What is known of a variable.
+    pub(super) fn known(&self, var: VarId) -> Option<i64> {
+        self.cell(var).known()
+    }
+
     /// Ends a segment, which must have returned.
     pub(super) fn leave(self) -> Result<Effect, String> {
+        let globals = self.globals().into_iter().collect();
         let results = self.returned.ok_or("a segment ends in a return")?;
-        let is_global = |&(&var, _): &(&VarId, &Cell)| self.program.is_global(var);
-        let globals = self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect();
         Ok(Effect { proc: self.proc, entry: self.entry, globals, results })
     }
 }
