@@ -106,11 +106,13 @@ fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<P
     }
 }
 
+type Effects = Table<SegmentId, Effect>;
+
 /// Runs the completed calls: the effect of each, and what its steps change.
 fn play_segments(
     program: &Program,
     segments: &Table<SegmentId, Segment>,
-) -> Result<(Table<SegmentId, Effect>, Table<SegmentId, Vec<Change>>), Rejected> {
+) -> Result<(Effects, Table<SegmentId, Vec<Change>>), Rejected> {
     let mut effects = Table::new();
     let mut changes = Table::new();
     for (id, segment) in segments.pairs() {
@@ -125,10 +127,7 @@ fn play_segments(
 }
 
 /// Segments end with what they say.
-fn ends_as_said(
-    segments: &Table<SegmentId, Segment>,
-    effects: &Table<SegmentId, Effect>,
-) -> Result<(), Rejected> {
+fn ends_as_said(segments: &Table<SegmentId, Segment>, effects: &Effects) -> Result<(), Rejected> {
     for ((id, segment), effect) in segments.pairs().zip(effects.iter()) {
         if segment.exit != effect.exit() || segment.results != effect.results() {
             let place = format!("segment {id}");
@@ -139,7 +138,7 @@ fn ends_as_said(
 }
 
 /// Says how segments end.
-fn say_ends(segments: &mut Table<SegmentId, Segment>, effects: &Table<SegmentId, Effect>) {
+fn say_ends(segments: &mut Table<SegmentId, Segment>, effects: &Effects) {
     for (id, effect) in segments.ids().zip(effects.iter()) {
         segments[id].exit = effect.exit();
         segments[id].results = effect.results();
