@@ -19,7 +19,7 @@ mod template;
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};
-use crate::encode::bounded;
+use crate::encode::{bounded, sequential};
 use crate::verdict::Outcome;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
@@ -36,6 +36,7 @@ impl Engine for Fixpoint {
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        sequential(task)?;
         bounded(task)?;
         if task.shortest {
             return Err(Unsupported(
