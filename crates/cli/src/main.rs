@@ -11,14 +11,14 @@ mod report;
 
 use args::{Args, Command};
 use clap::Parser;
-use std::alloc::System;
+use mimalloc::MiMalloc;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 /// Counts what the process holds, for `--memory`.
 #[global_allocator]
-static ALLOCATOR: cap::Cap<System> = cap::Cap::new(System, usize::MAX);
+static ALLOCATOR: cap::Cap<MiMalloc> = cap::Cap::new(MiMalloc, usize::MAX);
 
 /// The exit statuses, which scripts rely on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

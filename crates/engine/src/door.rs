@@ -7,6 +7,7 @@ use crate::budget::{Budget, Observer};
 use crate::explicit::Explicit;
 use crate::fixpoint::Fixpoint;
 use crate::fixpoint::library::{Algorithm, DEFAULT};
+use crate::reduce::{Reduced, reduce};
 use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
 use postbop_ir::replay::complete;
@@ -85,11 +86,15 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
         true => unsupported(task, "there is no such engine".into()),
         false => unsupported(task, refusals.join("; ")),
     };
+    if turns.is_empty() {
+        return report;
+    }
+    let reduced = reduce(task);
     for (engine, budget) in turns {
         if !report.verdicts.iter().any(another_may_know) {
             break;
         }
-        report = merge(report, run(engine, task, &budget, observer));
+        report = merge(report, run(engine, task, &reduced, &budget, observer));
     }
     report
 }
@@ -115,9 +120,15 @@ fn unsupported(task: &Task, what: String) -> Report {
     Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, stats }
 }
 
-/// Runs one engine and lets out what stands.
-fn run(engine: &dyn Engine, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Report {
-    let answer = catch_unwind(AssertUnwindSafe(|| engine.check(task, budget, observer)));
+/// Runs one engine on the reduced program and lets out what stands on the one as written.
+fn run(
+    engine: &dyn Engine,
+    task: &Task,
+    reduced: &Reduced,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
+    let answer = catch_unwind(AssertUnwindSafe(|| engine.check(&reduced.task(), budget, observer)));
     let mut stopwatch = Stopwatch::start();
     let Outcome { verdicts, mut stats } = answer.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
@@ -125,17 +136,21 @@ fn run(engine: &dyn Engine, task: &Task, budget: &Budget, observer: &mut dyn Obs
         Outcome::unknown(task.targets.len(), &Why::EngineBug(message))
     });
     assert_eq!(verdicts.len(), task.targets.len(), "an engine answers every target");
-    let checked =
-        verdicts.into_iter().zip(task.targets).map(|(verdict, target)| believe(task, target, verdict));
+    let checked = verdicts
+        .into_iter()
+        .zip(task.targets)
+        .map(|(verdict, target)| believe(task, reduced, target, verdict));
     let verdicts = checked.collect();
     stopwatch.lap("replay_us");
     stats.extend(stopwatch.laps());
+    stats.extend(reduced.stats.iter().cloned());
     Report { engine: engine.name(), by: vec![engine.name(); task.targets.len()], verdicts, stats }
 }
 
 /// Lets a violation through only if its trace replays.
-fn believe(task: &Task, target: &Target, verdict: Verdict) -> Verdict {
-    let Verdict::Violated(mut trace) = verdict else { return verdict };
+fn believe(task: &Task, reduced: &Reduced, target: &Target, verdict: Verdict) -> Verdict {
+    let Verdict::Violated(trace) = verdict else { return verdict };
+    let mut trace = reduced.lift(trace);
     match complete(task.program, &mut trace, &target.locs) {
         Ok(()) => Verdict::Violated(trace),
         Err(rejected) => Verdict::Unknown(Why::EngineBug(format!("a trace does not replay: {rejected}"))),

@@ -32,6 +32,7 @@ mod door;
 mod encode;
 mod explicit;
 pub mod fixpoint;
+mod reduce;
 mod summary;
 mod verdict;
 

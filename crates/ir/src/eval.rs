@@ -60,8 +60,10 @@ pub fn eval(
             Op::Next(var) => context.next(var),
             Op::Choice(_) => choices.next().unwrap_or(Cell::Any),
             _ => {
-                let operands = stack.split_off(stack.len() - op.arity());
-                apply(op, &operands)?
+                let operands = stack.len() - op.arity();
+                let cell = apply(op, &stack[operands..])?;
+                stack.truncate(operands);
+                cell
             }
         };
         stack.push(cell);

@@ -81,11 +81,12 @@ struct Played {
     changes: Changes,
 }
 
+/// Runs a trace to one of the targets; without targets, to wherever it leads, and notes what each step changes.
 fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
     if !program.is_sequential() {
         return Err(at("trace", 0)("is a trace of a sequential program, and this has threads".into()));
     }
-    let (effects, segments) = play_segments(program, &trace.segments)?;
+    let (effects, segments) = play_segments(program, &trace.segments, targets.is_none())?;
     let mut changes = Changes { segments, frames: Vec::new() };
     let mut caller: Option<Opened> = None;
     for (depth, frame) in trace.frames.iter().enumerate() {
@@ -94,6 +95,7 @@ fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<P
             return Err(at(&place, 0)("a run starts in main".into()));
         }
         let mut run = Run::enter(program, &effects, frame, caller.as_ref()).map_err(at(&place, 0))?;
+        run.notes = targets.is_none();
         run.steps(&frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
         let innermost = depth + 1 == trace.frames.len();
         ends_well(&run, depth, innermost, targets).map_err(at(&place, frame.steps.len()))?;
@@ -112,12 +114,14 @@ type Effects = Table<SegmentId, Effect>;
 fn play_segments(
     program: &Program,
     segments: &Table<SegmentId, Segment>,
+    notes: bool,
 ) -> Result<(Effects, Table<SegmentId, Vec<Change>>), Rejected> {
     let mut effects = Table::new();
     let mut changes = Table::new();
     for (id, segment) in segments.pairs() {
         let place = format!("segment {id}");
         let mut run = Run::enter(program, &effects, &segment.frame, None).map_err(at(&place, 0))?;
+        run.notes = notes;
         run.steps(&segment.frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
         changes.push(std::mem::take(&mut run.changes));
         let effect = run.leave().map_err(at(&place, segment.frame.steps.len()))?;

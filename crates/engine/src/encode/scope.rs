@@ -87,6 +87,11 @@ impl Scopes {
         }
     }
 
+    /// The position of a local among its procedure's.
+    pub fn place(&self, local: VarId) -> u32 {
+        self.place[local]
+    }
+
     /// The field of the procedure's first result; the others follow.
     pub fn first_result(&self, program: &Program, proc: ProcId) -> usize {
         self.globals(proc).len() + program.procs[proc].locals.len()

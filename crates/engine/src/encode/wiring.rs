@@ -221,9 +221,9 @@ impl Affinities {
     fn within(&mut self, expr: &Expr) {
         let mut stack: Vec<(Option<VarId>, Option<VarId>)> = Vec::new();
         for &op in &expr.code {
-            let operands = stack.split_off(stack.len() - op.arity());
+            let operands = &stack[stack.len() - op.arity()..];
             let variable = |var| (Some(var), Some(var));
-            stack.push(match op {
+            let ends = match op {
                 Op::Var(var) | Op::Next(var) => variable(var),
                 Op::Const(..) | Op::Choice(_) => (None, None),
                 Op::Not | Op::Neg(_) => operands[0],
@@ -238,7 +238,9 @@ impl Affinities {
                     let last = operands.iter().rev().find_map(|operand| operand.1);
                     (first, last)
                 }
-            });
+            };
+            stack.truncate(stack.len() - op.arity());
+            stack.push(ends);
         }
     }
 

@@ -53,10 +53,11 @@ impl Past for Recall<'_, '_, '_> {
 impl Recall<'_, '_, '_> {
     /// What a goal after a call asks of the callee's exit.
     fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Vec<u64> {
-        let call = self.machine.call(self.store.origin(context).edge);
+        let edge = self.store.origin(context).edge;
+        let call = self.machine.call(edge);
         let caller = self.machine.program.locs[self.store.loc(context)].proc;
         let here = &self.machine.layout(caller).fields;
-        let there = &self.machine.layout(call.callee).fields;
+        let there = &self.machine.layout(self.machine.callee(edge)).fields;
         let mut inside = self.store.valuation(exit).to_vec();
         for &(field, from) in &call.back {
             there[from].set(&mut inside, here[field].get(goal));

@@ -285,7 +285,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     /// A context calls; `row` is what the callee sees.
     fn called(&mut self, context: u32, edge: EdgeId, row: &[u64], steps: u64) -> Result<(), Full> {
         let entry = self.store.entry_of(context);
-        let callee = self.machine.call(edge).callee;
+        let callee = self.machine.callee(edge);
         let (entered, new) = self.store.entry(callee, row)?;
         let (suspension, waits) =
             self.store.suspension(entry, entered, &self.expander.kept, context, edge)?;
@@ -311,7 +311,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         let call = self.machine.call(edge);
         let to = self.machine.program.edges[edge].to;
         let here = &self.machine.layout(self.machine.program.locs[to].proc).fields;
-        let there = &self.machine.layout(call.callee).fields;
+        let there = &self.machine.layout(self.machine.callee(edge)).fields;
         let mut row = std::mem::take(&mut self.resumed);
         row.clear();
         row.extend_from_slice(self.store.kept(suspension));

@@ -209,9 +209,9 @@ impl Recall<'_, '_, '_, '_> {
         goal: &[u64],
     ) -> Result<Option<Origin<Point>>, Interrupted> {
         let (from, to) = self.ends(edge);
-        let call = self.template.machine.call(edge);
-        let proc = &self.template.machine.program.procs[call.callee];
-        let summaries = self.summaries(time, call.callee)?;
+        let (call, callee) = (self.template.machine.call(edge), self.template.machine.callee(edge));
+        let proc = &self.template.machine.program.procs[callee];
+        let summaries = self.summaries(time, callee)?;
         if summaries == Ref::FALSE {
             return Ok(None);
         }

@@ -284,11 +284,12 @@ impl<'m, 'a> Template<'m, 'a> {
         let mut relation = Ref::TRUE;
         for set in call.args.iter().filter(|set| set.live) {
             let value = mentions.value(bdd, set)?;
-            relation = self.tie(bdd, relation, &self.levels(call.callee, set.field, y), &value)?;
+            relation =
+                self.tie(bdd, relation, &self.levels(self.machine.callee(id), set.field, y), &value)?;
         }
         relation = self.close(bdd, compiled, relation)?;
         let pairs = call.globals.iter().filter(|global| global.2).flat_map(|&(here, there, _)| {
-            self.levels(proc, here, x).into_iter().zip(self.levels(call.callee, there, y))
+            self.levels(proc, here, x).into_iter().zip(self.levels(self.machine.callee(id), there, y))
         });
         let mut pairs: Vec<(u32, u32)> = pairs.collect();
         pairs.sort_unstable();
@@ -313,12 +314,12 @@ impl<'m, 'a> Template<'m, 'a> {
         let proc = self.machine.program.locs[edge.from].proc;
         let call = self.machine.call(id);
         let pairs = call.back.iter().flat_map(|&(here, there)| {
-            self.levels(call.callee, there, z).into_iter().zip(self.levels(proc, here, w))
+            self.levels(self.machine.callee(id), there, z).into_iter().zip(self.levels(proc, here, w))
         });
         let mut pairs: Vec<(u32, u32)> = pairs.collect();
         pairs.sort_unstable();
         let same = self.same(bdd, &pairs)?;
-        let exit = self.machine.program.procs[call.callee].exit;
+        let exit = self.machine.program.procs[self.machine.callee(id)].exit;
         let pcs = self.pc(bdd, &[(exit, &z[0]), (edge.to, &w[0])])?;
         bdd.and(pcs, same)
     }
@@ -368,7 +369,7 @@ impl Supply for Template<'_, '_> {
         args: &[Vec<u32>],
     ) -> Result<Ref, Interrupted> {
         let program = self.machine.program;
-        let callee = |id| &program.procs[self.machine.call(id).callee];
+        let callee = |id| &program.procs[self.machine.callee(id)];
         match RELATIONS[relation.0 as usize].0 {
             "ProgramInt" => self.over(bdd, false, |bdd, id| self.step(bdd, id, &args[..3], &args[3..])),
             "IntoCall" => {

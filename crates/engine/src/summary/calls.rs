@@ -3,8 +3,9 @@
 use super::relation::{CallRelations, Gate};
 use super::solve::{Cause, Solver};
 use crate::encode::wiring::Role;
-use postbop_ir::ProcId;
+use postbop_ir::{EdgeId, ProcId};
 use postbop_kit::bdd::{Interrupted, Ref};
+use std::rc::Rc;
 
 /// A part of a summary, as a call sees it.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +20,12 @@ pub struct Lift {
 
 /// A call that was reached.
 pub struct CallSite {
+    /// The edge.
+    pub edge: EdgeId,
+    /// Who is called.
+    pub callee: ProcId,
     /// Its relations.
-    pub site: CallRelations,
+    pub site: Rc<CallRelations>,
     /// The lifts so far, and their union.
     pub lifts: Vec<Lift>,
     pub(super) lift: Ref,
@@ -29,7 +34,7 @@ pub struct CallSite {
 impl Solver<'_, '_, '_, '_> {
     /// A call that is reached for the first time takes over what is known of its callee.
     pub(super) fn catch_up(&mut self, number: u32) -> Result<(), Interrupted> {
-        let callee = self.sites[number as usize].site.callee;
+        let callee = self.sites[number as usize].callee;
         if !self.task.shortest {
             let place = self.places[self.task.program.procs[callee].exit];
             let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;
@@ -44,8 +49,8 @@ impl Solver<'_, '_, '_, '_> {
 
     /// A set calls.
     pub(super) fn call(&mut self, number: u32, set: Ref, time: u64) -> Result<(), Interrupted> {
-        let site = &self.sites[number as usize].site;
-        let (callee, enter, back, edge) = (site.callee, site.enter, site.back, site.edge);
+        let CallSite { callee, edge, ref site, .. } = self.sites[number as usize];
+        let (enter, back) = (site.enter, site.back);
         let image = self.image(set, enter)?;
         let gate = self.gate(callee)?;
         if self.task.shortest {
@@ -117,8 +122,8 @@ impl Solver<'_, '_, '_, '_> {
 
     /// Lifts path edges at a callee's exit to a call, and takes what waits in front of it over the call.
     fn lift(&mut self, number: u32, set: Ref, steps: u64) -> Result<(), Interrupted> {
-        let site = &self.sites[number as usize].site;
-        let (callee, trim, pass, back, edge) = (site.callee, site.trim, site.pass, site.back, site.edge);
+        let CallSite { callee, edge, ref site, .. } = self.sites[number as usize];
+        let (trim, pass, back) = (site.trim, site.pass, site.back);
         let gate = self.gate(callee)?;
         let bdd = &mut self.encoder.bdd;
         let summary = bdd.project(set, gate.summary)?;

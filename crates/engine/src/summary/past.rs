@@ -10,19 +10,25 @@
 //! A point of the past is a location and what is known of how its procedure was entered, as literals of its links: all
 //! points of one activation must agree on that.
 
-use super::calls::Lift;
+use super::calls::{CallSite, Lift};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
+use crate::encode::machine::kin::Memo;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Interrupted, Ref};
+use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 /// A level with a truth value.
 type Literal = (u32, bool);
+
+/// What is known of the entry, and a valuation.
+type Valued = (Vec<Literal>, Vec<u64>);
 
 /// A location, and what is known of the entry.
 type Point = (LocId, Vec<Literal>);
@@ -36,8 +42,24 @@ pub struct Recall<'m, 'a, 'w, 't> {
     /// Where those of a location begin.
     first: Table<LocId, u32>,
     /// Where many arrived: what had arrived when, in all and by calls.
-    sums: HashMap<(LocId, bool), Vec<(Ref, Arrival)>>,
+    sums: HashMap<(LocId, bool), Vec<(Ref, u32)>>,
     assignment: Assignment,
+    /// Locations at which alike sets arrived along edges that are alike have the same signature.
+    signatures: Rows,
+    signature: Table<LocId, Option<u32>>,
+    /// What was found out about points with the same signature.
+    memo: Memo<Found>,
+}
+
+/// How a point was reached, in terms that hold wherever the signature is the same.
+#[derive(Clone)]
+struct Found {
+    /// Which arrival it was.
+    arrival: u32,
+    /// What is known of the entry before, and the valuation there.
+    before: Valued,
+    /// After a call, the same of the callee's exit.
+    inside: Valued,
 }
 
 /// So many arrivals are looked at one by one.
@@ -54,6 +76,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         for (at, arrival) in arrivals.iter().enumerate().rev() {
             first[arrival.loc] = at as u32;
         }
+        let signature = Table::filled(first.len(), None);
         Recall {
             budget,
             solver,
@@ -61,6 +84,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
             first,
             sums: HashMap::default(),
             assignment: Assignment::default(),
+            signatures: Rows::default(),
+            signature,
+            memo: Memo::default(),
         }
     }
 
@@ -83,32 +109,33 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// The earliest arrival with a path edge of these values.
-    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Arrival, Interrupted> {
-        let first = self.first[loc] as usize;
-        let sole = self.arrivals.get(first + 1).is_none_or(|next| next.loc != loc);
+    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<u32, Interrupted> {
+        let first = self.first[loc];
+        let sole = self.arrivals.get(first as usize + 1).is_none_or(|next| next.loc != loc);
         if sole {
-            return Ok(self.arrivals[first]);
+            return Ok(first);
         }
         self.decide(self.proc(loc), goal, entry, |_| Role::Now);
         self.earliest(loc, false)
     }
 
     /// The earliest arrival with a path edge that agrees with what is decided; of calls only, if `calls`.
-    fn earliest(&mut self, loc: LocId, calls: bool) -> Result<Arrival, Interrupted> {
-        let here = self.arrivals[self.first[loc] as usize..].iter().take_while(|arrival| arrival.loc == loc);
-        let fits = |arrival: &&Arrival| !calls || matches!(arrival.cause, Cause::Enter(..));
+    fn earliest(&mut self, loc: LocId, calls: bool) -> Result<u32, Interrupted> {
+        let here = (self.first[loc]..).zip(&self.arrivals[self.first[loc] as usize..]);
+        let here = here.take_while(|(_, arrival)| arrival.loc == loc);
+        let fits = |(_, arrival): &(u32, &Arrival)| !calls || matches!(arrival.cause, Cause::Enter(..));
         let bdd = &mut self.solver.encoder.bdd;
-        for arrival in here.clone().filter(fits).take(FEW) {
+        for (at, arrival) in here.clone().filter(fits).take(FEW) {
             if bdd.meets(arrival.set, &self.assignment)? {
-                return Ok(*arrival);
+                return Ok(at);
             }
         }
         // What arrived up to some time only grows with time.
         if let Entry::Vacant(vacant) = self.sums.entry((loc, calls)) {
-            let mut sums: Vec<(Ref, Arrival)> = Vec::new();
-            for arrival in here.filter(fits) {
+            let mut sums: Vec<(Ref, u32)> = Vec::new();
+            for (at, arrival) in here.filter(fits) {
                 let before = sums.last().map_or(Ref::FALSE, |&(sum, _)| sum);
-                sums.push((bdd.or(before, arrival.set)?, *arrival));
+                sums.push((bdd.or(before, arrival.set)?, at));
             }
             vacant.insert(sums);
         }
@@ -167,11 +194,94 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         picked.iter().copied().filter(is_link).collect()
     }
 
-    /// The point and the valuation before an edge, given what was picked over its relation.
-    fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> (Point, Vec<u64>) {
+    /// What is known of the entry, and the valuation, before an edge, given what was picked over its relation.
+    fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> Valued {
         let proc = self.proc(loc);
         let row = self.row(proc, &mut picked, |_| Some(Role::Now));
-        ((loc, self.entry_literals(proc, &picked)), row)
+        (self.entry_literals(proc, &picked), row)
+    }
+
+    /// How a point was reached.
+    fn recall(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
+        let Some(signature) = self.signature(loc) else { return self.find(loc, entry, goal) };
+        let mut memo = std::mem::take(&mut self.memo);
+        let words = memo.start((signature as u64) << 32 | entry.len() as u64);
+        words.extend(entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64));
+        words.extend_from_slice(goal);
+        let found = memo.get(|| self.find(loc, entry, goal));
+        self.memo = memo;
+        found
+    }
+
+    /// What arrived at a location, and how; nothing if that would be a long list, or nobody is likely to have the same.
+    fn signature(&mut self, loc: LocId) -> Option<u32> {
+        if self.signature[loc].is_some() || !self.solver.encoder.machine.kin.repeats() {
+            return self.signature[loc];
+        }
+        let first = self.first[loc] as usize;
+        let here = self.arrivals[first..].iter().take_while(|arrival| arrival.loc == loc).take(FEW + 1);
+        let here: Vec<Arrival> = here.copied().collect();
+        if here.len() > FEW {
+            return None;
+        }
+        let mut words = vec![self.solver.encoder.dress(self.proc(loc)) as u64];
+        let number = |set: Ref| set.number() as u64;
+        for Arrival { set, cause, .. } in here {
+            match cause {
+                Cause::Start | Cause::Enter(..) => words.extend([0, number(set)]),
+                Cause::Edge(edge, before) => {
+                    let class = self.solver.encoder.machine.kin.edges[edge] as u64;
+                    words.extend([1, number(set), class, number(before)]);
+                }
+                Cause::Return(site, before, from, to) => {
+                    let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
+                    let class = self.solver.encoder.machine.kin.edges[edge] as u64;
+                    let dress = self.solver.encoder.dress(callee) as u64;
+                    words.extend([2 | ((to - from) as u64) << 2, number(set), class, dress, number(before)]);
+                    let lifts = &self.solver.sites[site as usize].lifts[from as usize..to as usize];
+                    let lifts = lifts.iter().take(FEW + 1);
+                    words.extend(lifts.map(|lift| number(lift.relation) << 32 | number(lift.summary)));
+                    if to - from > FEW as u32 {
+                        return None;
+                    }
+                }
+            }
+        }
+        self.signature[loc] = self.signatures.intern(&words).ok().map(|(id, _)| id);
+        self.signature[loc]
+    }
+
+    /// Finds out how a point was reached.
+    fn find(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
+        let at = self.arrival(loc, entry, goal)?;
+        let arrival = at - self.first[loc];
+        match self.arrivals[at as usize].cause {
+            Cause::Start | Cause::Enter(..) => {
+                Ok(Found { arrival, before: Default::default(), inside: Default::default() })
+            }
+            Cause::Edge(edge, set) => {
+                let before = self.stepped(edge, set, entry, goal)?;
+                Ok(Found { arrival, before, inside: Default::default() })
+            }
+            Cause::Return(site, set, from, to) => {
+                let (before, inside) = self.returned(site, set, from..to, entry, goal)?;
+                Ok(Found { arrival, before, inside })
+            }
+        }
+    }
+
+    /// What was found, at this very location.
+    fn origin_of(&self, loc: LocId, Found { arrival, before: (entry, row), inside }: Found) -> Origin<Point> {
+        let program = self.solver.encoder.machine.program;
+        match self.arrivals[(self.first[loc] + arrival) as usize].cause {
+            Cause::Start | Cause::Enter(..) => Origin::Entry,
+            Cause::Edge(edge, _) => Origin::Step { from: (program.edges[edge].from, entry), row, edge },
+            Cause::Return(site, ..) => {
+                let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
+                let exit = (program.procs[callee].exit, inside.0);
+                Origin::Return { from: (program.edges[edge].from, entry), row, edge, exit, inside: inside.1 }
+            }
+        }
     }
 
     fn stepped(
@@ -180,7 +290,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         set: Ref,
         entry: &[Literal],
         goal: &[u64],
-    ) -> Result<Origin<Point>, Interrupted> {
+    ) -> Result<Valued, Interrupted> {
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let proc = self.proc(loc);
         let changes = self.solver.changes(edge);
@@ -188,8 +298,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         self.decide(proc, goal, entry, next);
         let relation = self.solver.relation(edge);
         let picked = self.pick(&[relation, set])?.expect(CERTAIN);
-        let (from, row) = self.before(loc, picked);
-        Ok(Origin::Step { from, row, edge })
+        Ok(self.before(loc, picked))
     }
 
     fn returned(
@@ -199,9 +308,10 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         lifts: std::ops::Range<u32>,
         entry: &[Literal],
         goal: &[u64],
-    ) -> Result<Origin<Point>, Interrupted> {
-        let site = &self.solver.sites[number as usize].site;
-        let (edge, callee, pass, changed) = (site.edge, site.callee, site.pass.0, site.changed.clone());
+    ) -> Result<(Valued, Valued), Interrupted> {
+        let CallSite { edge, callee, ref site, .. } = self.solver.sites[number as usize];
+        let site = Rc::clone(site);
+        let (pass, changed) = (site.pass.0, &site.changed);
         let loc = self.solver.encoder.machine.program.edges[edge].from;
         let next = |field| if changed.contains(&field) { Role::Next } else { Role::Now };
         self.decide(self.proc(loc), goal, entry, next);
@@ -216,11 +326,10 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let mut picked = found.expect(CERTAIN);
         let proc = self.proc(loc);
         let row = self.row(proc, &mut picked, |_| Some(Role::Now));
-        let from = (loc, self.entry_literals(proc, &picked));
-        let exit = self.solver.encoder.machine.program.procs[callee].exit;
+        let entry = self.entry_literals(proc, &picked);
         let inside = self.exit_row(edge, &mut picked);
         let at_entry = self.entered(callee, &picked);
-        Ok(Origin::Return { from, row, edge, exit: (exit, at_entry), inside })
+        Ok(((entry, row), (at_entry, inside)))
     }
 
     /// The valuation at a callee's exit, as far as the call has a use for it, given what was picked over a summary in
@@ -228,15 +337,16 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     fn exit_row(&self, edge: EdgeId, picked: &mut Vec<Literal>) -> Vec<u64> {
         let machine = self.solver.encoder.machine;
         let call = machine.call(edge);
-        let first = machine.scopes.first_result(machine.program, call.callee);
-        let written = &self.solver.known_gate(call.callee).written;
+        let callee = machine.callee(edge);
+        let first = machine.scopes.first_result(machine.program, callee);
+        let written = &self.solver.known_gate(callee).written;
         let role = |field: usize| match field {
             field if !call.back.iter().any(|&(_, there)| there == field) => None,
             field if field >= first => Some(Role::Pass),
             field if written.contains(&field) => Some(Role::Next),
             _ => Some(Role::Now),
         };
-        self.row(call.callee, picked, role)
+        self.row(callee, picked, role)
     }
 
     /// How a callee was entered, given what was picked over a summary in the caller's terms.
@@ -263,12 +373,8 @@ impl Past for Recall<'_, '_, '_, '_> {
     }
 
     fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.arrival(*loc, entry, goal).and_then(|arrival| match arrival.cause {
-            Cause::Start | Cause::Enter(..) => Ok(Origin::Entry),
-            Cause::Edge(edge, set) => self.stepped(edge, set, entry, goal),
-            Cause::Return(site, set, from, to) => self.returned(site, set, from..to, entry, goal),
-        });
-        found.map_err(|_| self.why())
+        let found = self.recall(*loc, entry, goal).map_err(|_| self.why())?;
+        Ok(self.origin_of(*loc, found))
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
@@ -290,9 +396,11 @@ impl Recall<'_, '_, '_, '_> {
         }
         self.decide(callee, goal, entry, |_| Role::Now);
         let arrival = self.earliest(*loc, true)?;
-        let Cause::Enter(number, set) = arrival.cause else { unreachable!("only those fit") };
-        let site = &self.solver.sites[number as usize].site;
-        let (edge, enter) = (site.edge, site.enter.0);
+        let Cause::Enter(number, set) = self.arrivals[arrival as usize].cause else {
+            unreachable!("only those fit")
+        };
+        let CallSite { edge, ref site, .. } = self.solver.sites[number as usize];
+        let enter = site.enter.0;
         let globals = self.solver.encoder.machine.scopes.globals(callee).len();
         // Before the call, parameters are at their next levels, and other locals are not there yet.
         let params = globals..globals + self.solver.encoder.machine.program.procs[callee].params;
@@ -302,7 +410,8 @@ impl Recall<'_, '_, '_, '_> {
         let role = |field| if params.contains(&field) { Role::Next } else { Role::Now };
         self.decide(callee, &goal, &[], role);
         let picked = self.pick(&[enter, set])?.expect(CERTAIN);
-        let (from, row) = self.before(self.solver.encoder.machine.program.edges[edge].from, picked);
-        Ok(Some(Caller { from, row, edge }))
+        let from = self.solver.encoder.machine.program.edges[edge].from;
+        let (entry, row) = self.before(from, picked);
+        Ok(Some(Caller { from: (from, entry), row, edge }))
     }
 }

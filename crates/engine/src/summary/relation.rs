@@ -13,6 +13,7 @@ use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
+use postbop_kit::rows::Rows;
 
 /// A field that tells how a procedure was entered.
 #[derive(Clone, Debug)]
@@ -41,13 +42,9 @@ pub struct Gate {
     pub written: Vec<usize>,
 }
 
-/// A call as relations.
+/// A call as relations; the same for all calls that are alike.
 #[derive(Debug)]
 pub struct CallRelations {
-    /// The edge.
-    pub edge: EdgeId,
-    /// Who is called.
-    pub callee: ProcId,
     /// From the caller's valuation to the callee's at entry.
     pub enter: (Ref, Plan),
     /// Takes from a summary what this call has no use for.
@@ -70,6 +67,9 @@ pub struct Encoder<'m, 'a, 'w> {
     pub bdd: Bdd<'w>,
     /// Which locals are ever written after entry.
     assigned: Table<VarId, bool>,
+    /// Procedures that are alike, have the same slots and write the same fields, have the same dress.
+    dresses: Rows,
+    dress: Table<ProcId, Option<u32>>,
 }
 
 /// What the formulas of one edge mention.
@@ -122,7 +122,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             }
         }
         let wiring = Wiring::new(program, &machine.scopes);
-        Encoder { machine, wiring, bdd, assigned }
+        let dress = Table::filled(program.procs.len(), None);
+        Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress }
     }
 
     /// The slots of a procedure's fields.
@@ -142,6 +143,25 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             true => self.machine.scopes.written(proc).binary_search(&var).is_ok(),
             false => self.assigned[var],
         }
+    }
+
+    /// A number that is the same for procedures whose gates are the same, and the relations of whose edges are, if the
+    /// edges are alike. Main is like no other: nobody asks how it was entered.
+    pub fn dress(&mut self, proc: ProcId) -> u32 {
+        if let Some(dress) = self.dress[proc] {
+            return dress;
+        }
+        let program = self.machine.program;
+        let mut row = vec![self.machine.kin.procs[proc] as u64, (proc == program.main) as u64];
+        for slots in self.slots(proc) {
+            row.push(slots.len() as u64);
+            row.extend(slots.iter().map(|&slot| slot as u64));
+        }
+        let links = self.machine.scopes.globals(proc).len() + program.procs[proc].params;
+        row.extend((0..links).map(|field| self.writes(proc, field) as u64));
+        let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
+        self.dress[proc] = Some(dress);
+        dress
     }
 
     /// How a procedure is entered and left.
@@ -262,47 +282,43 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
-        let enter = self.arguments(proc, compiled, call, Role::Next, |_| true)?;
-        let enter = (enter, self.enter_plan(gate, proc, edge.from, call));
+        let whom = self.machine.callee(id);
+        let enter = self.arguments(proc, whom, compiled, call, Role::Next, |_| true)?;
+        let enter = (enter, self.enter_plan(gate, edge.from, whom, call));
         let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
-        let mut pass = self.arguments(proc, compiled, call, Role::Pass, is_link)?;
-        let first = self.machine.scopes.first_result(self.machine.program, call.callee);
+        let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
+        let first = self.machine.scopes.first_result(self.machine.program, whom);
         let results = || call.back.iter().filter(|(_, there)| *there >= first);
         for &(here, there) in results() {
-            let (target, result) =
-                (self.vars(proc, here, Role::Next)?, self.vars(call.callee, there, Role::Pass)?);
+            let (target, result) = (self.vars(proc, here, Role::Next)?, self.vars(whom, there, Role::Pass)?);
             let stored = equal(&mut self.bdd, &target, &result)?;
             pass = self.bdd.and(pass, stored)?;
         }
         let passing: Vec<usize> = (callee.links.iter().filter(|link| link.param).map(|link| link.field))
             .chain(results().map(|&(_, there)| there))
             .collect();
-        let plan: Vec<u32> =
-            passing.iter().flat_map(|&field| self.levels(call.callee, field, Role::Pass)).collect();
+        let plan: Vec<u32> = passing.iter().flat_map(|&field| self.levels(whom, field, Role::Pass)).collect();
         let pass = (pass, self.bdd.plan(plan, []));
-        let trim = self.trim_plan(call, callee, first);
-        let live: Vec<usize> =
-            call.back.iter().map(|&(here, _)| here).filter(|&here| self.renews(call, callee, here)).collect();
+        let trim = self.trim_plan(call, whom, callee, first);
+        let live: Vec<usize> = call
+            .back
+            .iter()
+            .map(|&(here, _)| here)
+            .filter(|&here| renews(call, callee, first, here))
+            .collect();
         let mut changed = live.clone();
-        changed.extend(self.overwritten(id, proc, call));
+        changed.extend(self.overwritten(id, proc, whom));
         let back = self.image_plan(gate, id, &changed, &live);
-        Ok(CallRelations { edge: id, callee: call.callee, enter, trim, pass, back, changed: live })
-    }
-
-    /// Whether a field gets a new value by the return: a result, or a global that the callee writes.
-    fn renews(&self, call: &Call, callee: &Gate, here: usize) -> bool {
-        let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
-        let first = self.machine.scopes.first_result(self.machine.program, call.callee);
-        there.is_some_and(|there| there >= first || callee.written.contains(&there))
+        Ok(CallRelations { enter, trim, pass, back, changed: live })
     }
 
     /// The fields whose old value is gone after the call: the targets of results, and what the callee writes.
-    fn overwritten(&self, id: EdgeId, proc: ProcId, call: &Call) -> Vec<usize> {
+    fn overwritten(&self, id: EdgeId, proc: ProcId, whom: ProcId) -> Vec<usize> {
         let program = self.machine.program;
         let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
         let field =
             |var| self.machine.scopes.field(program, proc, var).expect("callers touch what callees touch");
-        let written = self.machine.scopes.written(call.callee).iter().copied();
+        let written = self.machine.scopes.written(whom).iter().copied();
         results.iter().flatten().copied().chain(written).map(field).collect()
     }
 
@@ -310,6 +326,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     fn arguments(
         &mut self,
         proc: ProcId,
+        whom: ProcId,
         compiled: &Compiled,
         call: &Call,
         role: Role,
@@ -320,7 +337,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let (machine, wiring) = (self.machine, &self.wiring);
             let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
             let value = blast(&mut self.bdd, &set.value, &mentions)?;
-            let param = self.vars(call.callee, set.field, role)?;
+            let param = self.vars(whom, set.field, role)?;
             let stored = equal(&mut self.bdd, &param, &value)?;
             relation = self.bdd.and(relation, stored)?;
         }
@@ -328,7 +345,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
-    fn enter_plan(&mut self, gate: &Gate, proc: ProcId, from: LocId, call: &Call) -> Plan {
+    fn enter_plan(&mut self, gate: &Gate, from: LocId, whom: ProcId, call: &Call) -> Plan {
+        let proc = self.machine.program.locs[from].proc;
         let mut gone = self.present(gate, from);
         call.globals
             .iter()
@@ -339,22 +357,26 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let entries = gate.links.iter().filter(|link| link.role == Role::Entry);
         quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Role::Entry)));
         let params = call.args.iter().filter(|set| set.live).map(|set| set.field);
-        let pairs = |field| {
-            self.levels(call.callee, field, Role::Next).zip(self.levels(call.callee, field, Role::Now))
-        };
+        let pairs = |field| self.levels(whom, field, Role::Next).zip(self.levels(whom, field, Role::Now));
         let renamed: Vec<(u32, u32)> = params.flat_map(pairs).collect();
         self.bdd.plan(quantified, renamed)
     }
 
     /// What a summary says of values that nobody looks at after this call.
-    fn trim_plan(&mut self, call: &Call, callee: &Gate, first: usize) -> Plan {
+    fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &Gate, first: usize) -> Plan {
         let wanted = |there: usize| call.back.iter().any(|&(_, field)| field == there);
         let globals = callee.written.iter().filter(|&&there| !wanted(there));
-        let globals = globals.flat_map(|&there| self.levels(call.callee, there, Role::Next));
-        let results = self.machine.program.procs[call.callee].results.len();
+        let globals = globals.flat_map(|&there| self.levels(whom, there, Role::Next));
+        let results = self.machine.program.procs[whom].results.len();
         let results = (first..first + results).filter(|&there| !wanted(there));
-        let results = results.flat_map(|there| self.levels(call.callee, there, Role::Pass));
+        let results = results.flat_map(|there| self.levels(whom, there, Role::Pass));
         let quantified: Vec<u32> = globals.chain(results).collect();
         self.bdd.plan(quantified, [])
     }
+}
+
+/// Whether a field gets a new value by the return: a result, or a global that the callee writes.
+fn renews(call: &Call, callee: &Gate, first: usize, here: usize) -> bool {
+    let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
+    there.is_some_and(|there| there >= first || callee.written.contains(&there))
 }

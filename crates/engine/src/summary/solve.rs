@@ -16,7 +16,7 @@
 use super::calls::CallSite;
 use super::order::Order;
 use super::past::Recall;
-use super::relation::{Encoder, Gate};
+use super::relation::{CallRelations, Encoder, Gate};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::hunt::Hunt;
 use crate::encode::machine::code::{Code, Machine};
@@ -24,6 +24,7 @@ use crate::encode::machine::retrace::Retracer;
 use crate::verdict::{Outcome, Stopwatch, Why};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
+use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
@@ -82,6 +83,10 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub arrivals: Vec<Arrival>,
     pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
     edges: Table<EdgeId, Ready>,
+    /// The relations of edges, by what those have in common; those of calls also by their callees.
+    updates: HashMap<(u32, u32), (Ref, Plan)>,
+    calls: HashMap<((u32, u32), u32), Rc<CallRelations>>,
+    shared_gates: HashMap<u32, Rc<Gate>>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
@@ -127,6 +132,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             arrivals: Vec::new(),
             gates: Table::filled(program.procs.len(), None),
             edges: Table::filled(program.edges.len(), Ready::Nothing),
+            updates: HashMap::default(),
+            calls: HashMap::default(),
+            shared_gates: HashMap::default(),
             sites: Vec::new(),
             callers: Table::filled(program.procs.len(), Vec::new()),
             agenda: BinaryHeap::new(),
@@ -229,6 +237,11 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return Ok(Rc::clone(gate));
         }
         self.order.number(self.task.program, proc);
+        let dress = self.encoder.dress(proc);
+        if let Some(gate) = self.shared_gates.get(&dress) {
+            self.gates[proc] = Some(Rc::clone(gate));
+            return Ok(Rc::clone(gate));
+        }
         let mut gate = self.encoder.gate(proc)?;
         if proc == self.task.program.main {
             // Nobody asks how main was entered.
@@ -236,6 +249,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         let gate = Rc::new(gate);
         self.gates[proc] = Some(Rc::clone(&gate));
+        self.shared_gates.insert(dress, Rc::clone(&gate));
         Ok(gate)
     }
 
@@ -267,21 +281,49 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let known = match program.edges[edge].action {
             Action::Call { callee, .. } => {
                 let inside = self.gate(callee)?;
-                let site = self.encoder.site(&gate, &inside, edge)?;
+                let site = self.site(&gate, &inside, edge, callee)?;
                 let number = self.sites.len() as u32;
-                self.sites.push(CallSite { site, lifts: Vec::new(), lift: Ref::FALSE });
+                self.sites.push(CallSite { edge, callee, site, lifts: Vec::new(), lift: Ref::FALSE });
                 self.pushed.push(Vec::new());
                 self.callers[callee].push(number);
                 self.catch_up(number)?;
                 Ready::Call(number)
             }
             _ => {
-                let (relation, plan) = self.encoder.update(&gate, edge)?;
+                let key = self.key(edge);
+                let (relation, plan) = match self.updates.get(&key) {
+                    Some(&known) => known,
+                    None => self.encoder.update(&gate, edge)?,
+                };
+                self.updates.insert(key, (relation, plan));
                 Ready::Update(relation, plan)
             }
         };
         self.edges[edge] = known;
         Ok(known)
+    }
+
+    /// What edges that are alike have in common, in procedures that are alike.
+    fn key(&mut self, edge: EdgeId) -> (u32, u32) {
+        let proc = self.task.program.locs[self.task.program.edges[edge].from].proc;
+        (self.encoder.machine.kin.edges[edge], self.encoder.dress(proc))
+    }
+
+    /// The relations of a call.
+    fn site(
+        &mut self,
+        gate: &Gate,
+        inside: &Gate,
+        edge: EdgeId,
+        callee: ProcId,
+    ) -> Result<Rc<CallRelations>, Interrupted> {
+        let key = (self.key(edge), self.encoder.dress(callee));
+        if let Some(known) = self.calls.get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let site = Rc::new(self.encoder.site(gate, inside, edge)?);
+        self.calls.insert(key, Rc::clone(&site));
+        Ok(site)
     }
 
     /// Forgets the diagrams that nobody needs.

@@ -72,7 +72,7 @@ struct Player<'a> {
 type Played = (Table<SegmentId, Effect>, InterleavedChanges);
 
 fn play(program: &Program, trace: &Interleaving, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
-    let (effects, segments) = play_segments(program, &trace.segments)?;
+    let (effects, segments) = play_segments(program, &trace.segments, true)?;
     let mut changes = InterleavedChanges { segments, prologue: Vec::new(), contexts: Vec::new() };
     let mut player = Player { program, effects: &effects, trace, globals: BTreeMap::new() };
     player.initial().map_err(at("initial", 0))?;

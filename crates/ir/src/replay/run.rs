@@ -36,6 +36,8 @@ pub(super) struct Run<'a> {
     entry: Known,
     pub(super) opened: Option<Opened>,
     pub(super) returned: Option<Vec<Cell>>,
+    /// Whether to note changes.
+    pub(super) notes: bool,
     /// For each step the variables of which something else is known afterwards.
     pub(super) changes: Vec<Vec<(VarId, Option<i64>)>>,
 }
@@ -75,6 +77,7 @@ impl<'a> Run<'a> {
             entry: frame.entry.clone(),
             opened: None,
             returned: None,
+            notes: true,
             changes: Vec::new(),
         };
         if let Some(caller) = caller {
@@ -122,7 +125,9 @@ impl<'a> Run<'a> {
 
     pub(super) fn steps(&mut self, steps: &[Step]) -> Result<(), (usize, String)> {
         for (number, step) in steps.iter().enumerate() {
-            self.changes.push(Vec::new());
+            if self.notes {
+                self.changes.push(Vec::new());
+            }
             self.step(step).map_err(|reason| (number, reason))?;
         }
         Ok(())

@@ -40,6 +40,11 @@ impl Ref {
     /// Nothing.
     pub const FALSE: Ref = Ref(1);
 
+    /// A number that tells it from all others.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
     fn complemented(self) -> bool {
         self.0 & 1 != 0
     }

@@ -4,10 +4,11 @@
 //! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results) or
 //! a call. Everything here is made when it is first needed.
 
+use super::kin::Kin;
 use super::layout::Layout;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
-use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, VarId};
 use postbop_kit::bits;
 use std::cell::OnceCell;
 
@@ -54,11 +55,11 @@ pub enum Code {
     Call(Call),
 }
 
-/// How a call and its return move values.
+/// How a call and its return move values; the same for all calls that are alike, whoever is called.
 #[derive(Debug)]
 pub struct Call {
-    /// Who is called.
-    pub callee: ProcId,
+    /// A procedure like the one that is called: its fields are the callee's.
+    pub like: ProcId,
     /// The parameters.
     pub args: Vec<Set>,
     /// The globals that the callee can touch: here, there, and whether they matter at its entry.
@@ -86,6 +87,9 @@ pub struct Machine<'a> {
     pub scopes: Scopes,
     /// Which of them matter where.
     pub live: Live,
+    /// Which procedures and edges are alike.
+    pub kin: Kin,
+    /// By classes.
     layouts: Vec<OnceCell<Layout>>,
     edges: Vec<OnceCell<Box<Compiled>>>,
 }
@@ -107,19 +111,21 @@ impl<'a> Machine<'a> {
     }
 
     fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
-        let layouts = (0..program.procs.len()).map(|_| OnceCell::new()).collect();
-        let edges = (0..program.edges.len()).map(|_| OnceCell::new()).collect();
-        Machine { program, scopes, live, layouts, edges }
+        let kin = Kin::new(program, &scopes, &live);
+        let layouts = (0..kin.proc_classes).map(|_| OnceCell::new()).collect();
+        let edges = (0..kin.edge_classes).map(|_| OnceCell::new()).collect();
+        Machine { program, scopes, live, kin, layouts, edges }
     }
 
     /// How a procedure's valuations are packed.
     pub fn layout(&self, proc: ProcId) -> &Layout {
-        self.layouts[proc.index()].get_or_init(|| Layout::new(self.scopes.types(self.program, proc)))
+        self.layouts[self.kin.procs[proc] as usize]
+            .get_or_init(|| Layout::new(self.scopes.types(self.program, proc)))
     }
 
     /// An edge, ready to run.
     pub fn edge(&self, id: EdgeId) -> &Compiled {
-        self.edges[id.index()]
+        self.edges[self.kin.edges[id] as usize]
             .get_or_init(|| Box::new(Compiler { machine: self, id, choices: Vec::new() }.compile()))
     }
 
@@ -128,6 +134,14 @@ impl<'a> Machine<'a> {
         match &self.edge(id).code {
             Code::Call(call) => call,
             Code::Update { .. } => unreachable!("only calls are suspended"),
+        }
+    }
+
+    /// Whom an edge calls.
+    pub fn callee(&self, id: EdgeId) -> ProcId {
+        match self.program.edges[id].action {
+            Action::Call { callee, .. } => callee,
+            _ => unreachable!("only calls have callees"),
         }
     }
 
@@ -255,7 +269,7 @@ impl Compiler<'_, '_> {
             }
             bits::remove(&mut kept, here);
         }
-        Call { callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
+        Call { like: callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
     }
 
     /// The code of a value, or nothing if nobody needs it; its choices count all the same.

@@ -361,7 +361,7 @@ impl<'m, 'a> Expander<'m, 'a> {
 
     fn call(&mut self, site: Site, call: &Call, goal: Goal) -> Result<(), u32> {
         self.compute(site, &call.args);
-        let layout = self.machine.layout(call.callee);
+        let layout = self.machine.layout(call.like);
         if let Goal::Call(entry, _) = goal {
             return self.meets(&call.args, &layout.fields, entry);
         }
@@ -449,7 +449,7 @@ impl<'m, 'a> Expander<'m, 'a> {
                 }
             }
             (Code::Call(call), Goal::Call(entry, kept)) => {
-                let there = &self.machine.layout(call.callee).fields;
+                let there = &self.machine.layout(call.like).fields;
                 let passed = call.globals.iter().map(|&(here, at, _)| (here, there[at].get(entry)));
                 let waiting = call.kept.iter().map(|&here| (here, site.fields[here].get(kept)));
                 for (field, value) in passed.chain(waiting) {

@@ -7,6 +7,7 @@
 
 pub mod code;
 pub mod expand;
+pub mod kin;
 pub mod layout;
 pub mod retrace;
 mod value;

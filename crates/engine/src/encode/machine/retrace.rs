@@ -16,6 +16,7 @@
 
 use super::code::Machine;
 use super::expand::{Expander, Explanation, Goal, Site};
+use super::kin::Memo;
 use crate::budget::Budget;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
@@ -100,13 +101,23 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
     segments: Table<SegmentId, Segment>,
     /// The segments by exit and goal, with the valuation each needs at its entry.
     known: HashMap<End<T::Point>, (SegmentId, Vec<u64>)>,
+    /// What was explained along edges of each class.
+    memo: Memo<Explanation>,
 }
 
 impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     /// A writer for what an engine remembers.
     pub fn new(machine: &'m Machine<'a>, past: &'p mut T, budget: &'p Budget) -> Self {
         let expander = Expander::new(machine);
-        Retracer { machine, past, budget, expander, segments: Table::new(), known: HashMap::default() }
+        Retracer {
+            machine,
+            past,
+            budget,
+            expander,
+            segments: Table::new(),
+            known: HashMap::default(),
+            memo: Memo::default(),
+        }
     }
 
     /// A trace to a point that was reached with these values.
@@ -169,8 +180,21 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
         let program = self.machine.program;
         let fields = &self.machine.layout(program.locs[program.edges[edge].from].proc).fields;
         let site = Site { edge: self.machine.edge(edge), to: program.edges[edge].to, fields, row };
-        let found = self.expander.explain(site, goal, self.budget)?;
-        Ok(found.expect("what an engine found can be explained"))
+        let mut explain = || {
+            let found = self.expander.explain(site, goal, self.budget)?;
+            Ok(found.expect("what an engine found can be explained"))
+        };
+        if !self.machine.kin.repeats() {
+            return explain();
+        }
+        let words = self.memo.start(self.machine.kin.edges[edge] as u64);
+        match goal {
+            Goal::Any => {}
+            Goal::Row(after) => words.extend_from_slice(after),
+            Goal::Call(entry, kept) => words.extend(entry.iter().chain(kept)),
+        }
+        words.extend_from_slice(row);
+        self.memo.get(explain)
     }
 
     /// The frame of a walk that arrived at its entry with this goal.

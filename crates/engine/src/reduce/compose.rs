@@ -1,0 +1,66 @@
+//! Room `engine/reduce`: edges that follow each other become one.
+//!
+//! # Idea
+//!
+//! A location that one edge enters, or one edge leaves, is passed by: what enters it is composed with what leaves it. That is
+//! never more edges than before, and a location less. What both do must be one action of the program graph
+//! ([`super::action`]); a call or a return is composed only with an edge that does nothing.
+//!
+//! # Cost
+//!
+//! Each location once. An edge that is composed with several is written several times, so its size is limited.
+
+use super::action::{compose as both, size};
+use super::draft::Draft;
+use postbop_ir::LocId;
+
+/// An action is not copied if the copies have more operators than this.
+const MOST_COPIED: usize = 48;
+
+/// Composes wherever it makes the program smaller.
+pub fn compose(draft: &mut Draft) {
+    for loc in draft.task.program.locs.ids() {
+        pass_by(draft, loc);
+    }
+}
+
+/// Removes a location, if its edges can be composed.
+fn pass_by(draft: &mut Draft, loc: LocId) {
+    let (entering, leaving) = draft.degrees(loc);
+    if entering.min(leaving) != 1 || draft.fixed[loc.0 as usize] {
+        return;
+    }
+    let single = if entering == 1 { draft.entering(loc).next() } else { draft.leaving(loc).next() };
+    let single = single.expect("there is one");
+    let others: Vec<u32> = match entering == 1 {
+        true => draft.leaving(loc).collect(),
+        false => draft.entering(loc).collect(),
+    };
+    if others.contains(&single) || (others.len() - 1) * size(draft.action(single)) > MOST_COPIED {
+        return;
+    }
+    let pair = |other| if entering == 1 { (single, other) } else { (other, single) };
+    let mut composed = Vec::with_capacity(others.len());
+    for &other in &others {
+        let (first, second) = pair(other);
+        let skips = draft.skips(first) || draft.skips(second);
+        let made = if skips { None } else { both(draft, first, second) };
+        if made.is_none() && !skips {
+            return;
+        }
+        composed.push(made);
+    }
+    for (&other, made) in others.iter().zip(composed) {
+        match made {
+            Some(made) => draft.rewrite(other, made),
+            None => {
+                let (first, second) = pair(other);
+                draft.adopt(other, first, second);
+            }
+        }
+    }
+    match entering == 1 {
+        true => draft.pull(loc, single),
+        false => draft.push(loc, single),
+    }
+}

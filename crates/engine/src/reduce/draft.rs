@@ -1,0 +1,319 @@
+//! Room `engine/reduce`: a program while it is being redrawn.
+//!
+//! An *arc* is an edge that may be rewritten, moved, joined with others, or dropped. The arcs that leave and those that
+//! enter a location are chained, so that a whole chain can be handed from one location to another at once; an arc that was
+//! dropped stays in its chains and is passed over. What an arc does is the action of an edge as written, or one that was made
+//! here. Which run it stands for is a tree over edges as written, since arcs that were joined with one and the same arc
+//! share a part of their runs.
+
+use super::lift::{Lift, Part};
+use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Span, Target, Task, Var};
+
+/// The end of a chain.
+pub const NIL: u32 = u32::MAX;
+
+/// An edge that may be rewritten.
+#[derive(Clone, Copy)]
+pub struct Arc {
+    /// Where it starts.
+    pub from: LocId,
+    /// Where it leads.
+    pub to: LocId,
+    /// What it does: that of the edge of this number, or beyond, one that was made.
+    action: u32,
+    /// The run it stands for: an edge, or beyond, two runs after one another.
+    run: u32,
+    next_out: u32,
+    next_in: u32,
+    /// Whether it is still there.
+    pub live: bool,
+}
+
+/// The arcs at one end of a location.
+#[derive(Clone, Copy)]
+pub struct Chain {
+    head: u32,
+    tail: u32,
+    /// How many of them are still there.
+    pub live: u32,
+}
+
+/// An action that was made here.
+pub struct Made {
+    /// The action.
+    pub action: Action,
+    /// For each of its choices, which one of the run it is.
+    pub origins: Box<[u32]>,
+    /// How many choices the run makes.
+    pub choices: u32,
+}
+
+/// A program being redrawn.
+pub struct Draft<'a> {
+    /// The task as it was asked.
+    pub task: &'a Task<'a>,
+    /// The edges, at first those of the program, under the same numbers.
+    pub arcs: Vec<Arc>,
+    leaving: Vec<Chain>,
+    entering: Vec<Chain>,
+    made: Vec<Made>,
+    /// For each made action how many arcs do it.
+    users: Vec<u32>,
+    /// The edges as written.
+    parts: Vec<Part>,
+    joined: Vec<(u32, u32)>,
+    /// Locations that must stay: entries, exits and targets.
+    pub fixed: Vec<bool>,
+}
+
+impl<'a> Draft<'a> {
+    /// The program as written.
+    pub fn new(task: &'a Task<'a>) -> Self {
+        let program = task.program;
+        let mut fixed = vec![false; program.locs.len()];
+        for proc in program.procs.iter() {
+            fixed[proc.entry.index()] = true;
+            fixed[proc.exit.index()] = true;
+        }
+        task.targets.iter().flat_map(|target| &target.locs).for_each(|loc| fixed[loc.index()] = true);
+        let arc = |(id, edge): (EdgeId, &Edge)| Arc {
+            from: edge.from,
+            to: edge.to,
+            action: id.0,
+            run: id.0,
+            next_out: NIL,
+            next_in: NIL,
+            live: true,
+        };
+        Draft {
+            task,
+            arcs: program.edges.pairs().map(arc).collect(),
+            leaving: Vec::new(),
+            entering: Vec::new(),
+            made: Vec::new(),
+            users: Vec::new(),
+            parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
+            joined: Vec::new(),
+            fixed,
+        }
+    }
+
+    /// What an arc does.
+    pub fn action(&self, arc: u32) -> &Action {
+        let action = self.arcs[arc as usize].action as usize;
+        match action.checked_sub(self.task.program.edges.len()) {
+            None => &self.task.program.edges[EdgeId(action as u32)].action,
+            Some(made) => &self.made[made].action,
+        }
+    }
+
+    /// For each choice of an arc's action, which one of its run it is; none if they are the same.
+    pub fn origins(&self, arc: u32) -> Option<&[u32]> {
+        let made = (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len())?;
+        Some(&self.made[made].origins)
+    }
+
+    /// How many choices the run of an arc makes.
+    pub fn choices(&self, arc: u32) -> u32 {
+        match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len()) {
+            None => self.parts[self.arcs[arc as usize].action as usize].choices,
+            Some(made) => self.made[made].choices,
+        }
+    }
+
+    /// Whether an arc does nothing.
+    pub fn skips(&self, arc: u32) -> bool {
+        self.parts.get(self.arcs[arc as usize].action as usize).is_some_and(|part| part.skips)
+    }
+
+    /// Lets an arc do something else.
+    pub fn rewrite(&mut self, arc: u32, made: Made) {
+        let action = self.task.program.edges.len() + self.made.len();
+        self.made.push(made);
+        self.users.push(1);
+        self.arcs[arc as usize].action = action as u32;
+    }
+
+    /// Lets an arc do what the first of two does and then the second, one of which does nothing.
+    pub fn adopt(&mut self, arc: u32, first: u32, second: u32) {
+        let busy = if self.skips(first) { second } else { first };
+        let action = self.arcs[busy as usize].action;
+        self.arcs[arc as usize].action = action;
+        if let Some(users) = self.users.get_mut((action as usize).wrapping_sub(self.task.program.edges.len()))
+        {
+            *users += 1;
+        }
+    }
+
+    /// Chains the arcs that are there.
+    pub fn chain(&mut self) {
+        let empty = Chain { head: NIL, tail: NIL, live: 0 };
+        self.leaving = vec![empty; self.task.program.locs.len()];
+        self.entering = vec![empty; self.task.program.locs.len()];
+        for at in 0..self.arcs.len() {
+            let Arc { from, to, live: true, .. } = self.arcs[at] else { continue };
+            let last = self.leaving[from.index()].append(at as u32);
+            if let Some(last) = self.arcs.get_mut(last as usize) {
+                last.next_out = at as u32;
+            }
+            let last = self.entering[to.index()].append(at as u32);
+            if let Some(last) = self.arcs.get_mut(last as usize) {
+                last.next_in = at as u32;
+            }
+        }
+    }
+
+    /// How many arcs enter and leave a location.
+    pub fn degrees(&self, loc: LocId) -> (u32, u32) {
+        (self.entering[loc.index()].live, self.leaving[loc.index()].live)
+    }
+
+    /// The arcs that leave a location, in order.
+    pub fn leaving(&self, loc: LocId) -> impl Iterator<Item = u32> + '_ {
+        self.follow(self.leaving[loc.index()].head, |arc| arc.next_out)
+    }
+
+    /// The arcs that enter a location.
+    pub fn entering(&self, loc: LocId) -> impl Iterator<Item = u32> + '_ {
+        self.follow(self.entering[loc.index()].head, |arc| arc.next_in)
+    }
+
+    fn follow<'s>(&'s self, head: u32, next: impl Fn(&Arc) -> u32 + 's) -> impl Iterator<Item = u32> + 's {
+        let known = |at: u32| (at != NIL).then_some(at);
+        std::iter::successors(known(head), move |&at| known(next(&self.arcs[at as usize])))
+            .filter(|&at| self.arcs[at as usize].live)
+    }
+
+    /// Drops an arc.
+    pub fn drop(&mut self, at: u32) {
+        let arc = &mut self.arcs[at as usize];
+        arc.live = false;
+        self.leaving[arc.from.index()].live -= 1;
+        self.entering[arc.to.index()].live -= 1;
+    }
+
+    /// The arcs that leave `loc` leave from where `arc`, the only one that enters it, starts. They come in its place.
+    pub fn pull(&mut self, loc: LocId, arc: u32) {
+        let from = self.arcs[arc as usize].from;
+        let run = self.arcs[arc as usize].run;
+        let moved: Vec<u32> = self.leaving(loc).collect();
+        for &at in &moved {
+            self.join(at, run, self.arcs[at as usize].run);
+            self.arcs[at as usize].from = from;
+        }
+        let chain =
+            std::mem::replace(&mut self.leaving[loc.index()], Chain { head: NIL, tail: NIL, live: 0 });
+        let after = std::mem::replace(&mut self.arcs[arc as usize].next_out, chain.head);
+        self.arcs[chain.tail as usize].next_out = after;
+        let here = &mut self.leaving[from.index()];
+        here.live += chain.live;
+        if after == NIL {
+            here.tail = chain.tail;
+        }
+        self.drop(arc);
+    }
+
+    /// The arcs that enter `loc` lead to where `arc`, the only one that leaves it, leads.
+    pub fn push(&mut self, loc: LocId, arc: u32) {
+        let to = self.arcs[arc as usize].to;
+        let run = self.arcs[arc as usize].run;
+        let moved: Vec<u32> = self.entering(loc).collect();
+        for &at in &moved {
+            self.join(at, self.arcs[at as usize].run, run);
+            self.arcs[at as usize].to = to;
+        }
+        let chain =
+            std::mem::replace(&mut self.entering[loc.index()], Chain { head: NIL, tail: NIL, live: 0 });
+        let after = std::mem::replace(&mut self.arcs[arc as usize].next_in, chain.head);
+        self.arcs[chain.tail as usize].next_in = after;
+        let here = &mut self.entering[to.index()];
+        here.live += chain.live;
+        if after == NIL {
+            here.tail = chain.tail;
+        }
+        self.drop(arc);
+    }
+
+    fn join(&mut self, arc: u32, first: u32, second: u32) {
+        let run = self.task.program.edges.len() + self.joined.len();
+        self.joined.push((first, second));
+        self.arcs[arc as usize].run = run as u32;
+    }
+
+    /// The program as drawn, its targets, and the way back.
+    pub fn finish(mut self) -> (Program, Vec<Target>, Lift) {
+        let program = self.task.program;
+        let mut kept = std::mem::take(&mut self.fixed);
+        let mut count = 0;
+        for arc in self.arcs.iter().filter(|arc| arc.live) {
+            kept[arc.from.index()] = true;
+            kept[arc.to.index()] = true;
+            count += 1;
+        }
+        let mut builder = Builder::default();
+        let mut places = vec![LocId(NIL); program.locs.len()];
+        for (id, &Loc { proc, span, .. }) in program.locs.pairs() {
+            if kept[id.index()] {
+                places[id.index()] = builder.loc(proc, span);
+            }
+        }
+        for var in program.vars.iter() {
+            builder.vars.push(Var { name: String::new(), ty: var.ty, scope: var.scope });
+        }
+        for proc in program.procs.iter() {
+            let (entry, exit) = (places[proc.entry.index()], places[proc.exit.index()]);
+            let (locals, results) = (proc.locals.clone(), proc.results.clone());
+            let (params, span) = (proc.params, proc.span);
+            builder.procs.push(Proc { name: String::new(), locals, params, results, entry, exit, span });
+        }
+        let targets = self.task.targets.iter().map(|target| Target {
+            name: target.name.clone(),
+            locs: target.locs.iter().map(|loc| places[loc.index()]).collect(),
+        });
+        let targets = targets.collect();
+        let lift = self.draw(&mut builder, &places, count);
+        (builder.finish(program.main), targets, lift)
+    }
+
+    /// What an arc does, for the last time.
+    fn take(&mut self, arc: u32) -> Action {
+        let action = self.arcs[arc as usize].action as usize;
+        match action.checked_sub(self.task.program.edges.len()) {
+            // Arcs that were dropped may have done it too, so this is a cautious count.
+            Some(made) if self.users[made] == 1 => {
+                std::mem::replace(&mut self.made[made].action, Action::Havoc(Vec::new()))
+            }
+            _ => self.action(arc).clone(),
+        }
+    }
+
+    /// Draws the arcs, location by location, and notes their runs.
+    fn draw(mut self, builder: &mut Builder, places: &[LocId], count: usize) -> Lift {
+        let program = self.task.program;
+        let mut lift = Lift::with_capacity(count);
+        for loc in program.locs.ids() {
+            let mut next = self.leaving[loc.index()].head;
+            while let Some(&arc) = self.arcs.get(next as usize) {
+                let at = std::mem::replace(&mut next, arc.next_out);
+                if !arc.live {
+                    continue;
+                }
+                lift.edge(&self.parts, arc.run, &self.joined, self.origins(at));
+                let action = self.take(at);
+                builder.edge(places[arc.from.index()], places[arc.to.index()], action, Span::default());
+            }
+        }
+        lift
+    }
+}
+
+impl Chain {
+    /// Appends an arc, and says which one was the last before.
+    fn append(&mut self, arc: u32) -> u32 {
+        self.live += 1;
+        if self.head == NIL {
+            self.head = arc;
+        }
+        std::mem::replace(&mut self.tail, arc)
+    }
+}

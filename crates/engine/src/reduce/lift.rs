@@ -1,0 +1,126 @@
+//! Room `engine/reduce`: traces of the reduced program as traces of the program as written.
+//!
+//! Each edge stands for a run of edges as written, without a completed call inside except where the edge is itself a call; each
+//! of its choices is one of the choices of that run. The other choices of the run decide nothing, and stay open.
+
+use super::action::is_skip;
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Step, Trace};
+
+/// For each edge of a reduced program its run.
+pub struct Lift {
+    /// The edges of all runs, one run after the other, each with how many choices it makes and whether it calls.
+    edges: Vec<Part>,
+    first: Vec<u32>,
+    /// For runs whose choices are not simply those of the edge: which of the run's each one is.
+    origins: Vec<(u32, Box<[u32]>)>,
+    stack: Vec<u32>,
+}
+
+/// An edge as written.
+#[derive(Clone, Copy)]
+pub struct Part {
+    edge: EdgeId,
+    /// How many choices it makes.
+    pub choices: u32,
+    calls: bool,
+    /// Whether it does nothing.
+    pub skips: bool,
+}
+
+impl Part {
+    /// What is to be known of an edge.
+    pub fn new(id: EdgeId, edge: &Edge) -> Self {
+        let choices = match &edge.action {
+            Action::Havoc(vars) => vars.len(),
+            action => action.exprs().flat_map(Expr::choices).count(),
+        };
+        Part {
+            edge: id,
+            choices: choices as u32,
+            calls: matches!(edge.action, Action::Call { .. }),
+            skips: is_skip(&edge.action),
+        }
+    }
+}
+
+impl Lift {
+    /// Room for so many edges.
+    pub fn with_capacity(count: usize) -> Self {
+        let mut first = Vec::with_capacity(count + 1);
+        first.push(0);
+        Lift { edges: Vec::with_capacity(2 * count), first, origins: Vec::new(), stack: Vec::new() }
+    }
+
+    /// Adds the next edge. A run is an edge, or beyond the program's edges, two runs `joined`.
+    pub fn edge(&mut self, parts: &[Part], run: u32, joined: &[(u32, u32)], origins: Option<&[u32]>) {
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.push(run);
+        let start = self.edges.len();
+        while let Some(run) = stack.pop() {
+            match (run as usize).checked_sub(parts.len()) {
+                Some(at) => stack.extend([joined[at].1, joined[at].0]),
+                None => self.edges.push(parts[run as usize]),
+            }
+        }
+        self.stack = stack;
+        if let Some(origins) = origins
+            && self.edges[start..].iter().any(|part| part.choices > 0)
+        {
+            self.origins.push((self.first.len() as u32 - 1, origins.into()));
+        }
+        self.first.push(self.edges.len() as u32);
+    }
+
+    /// A trace of the reduced program as one of the program as written.
+    pub fn trace(&self, mut trace: Trace) -> Trace {
+        for id in trace.segments.ids() {
+            let frame = &mut trace.segments[id].frame;
+            frame.steps = self.steps(&frame.steps);
+        }
+        for frame in &mut trace.frames {
+            frame.steps = self.steps(&frame.steps);
+        }
+        trace
+    }
+
+    fn run(&self, edge: EdgeId) -> &[Part] {
+        &self.edges[self.first[edge.index()] as usize..self.first[edge.index() + 1] as usize]
+    }
+
+    fn steps(&self, steps: &[Step]) -> Vec<Step> {
+        let mut lifted = Vec::with_capacity(steps.iter().map(|step| self.run(step.edge).len()).sum());
+        for step in steps {
+            let run = self.run(step.edge);
+            let mut outcomes = Vec::new();
+            let count: u32 = run.iter().map(|part| part.choices).sum();
+            if count > 0 {
+                outcomes = self.outcomes(step, count as usize);
+            }
+            let mut outcomes = outcomes.into_iter();
+            for part in run {
+                let choices = outcomes.by_ref().take(part.choices as usize).collect();
+                let call = if part.calls { step.call } else { None };
+                lifted.push(Step { edge: part.edge, choices, call });
+                // What follows a call is not run before it comes back.
+                if part.calls && call.is_none() {
+                    break;
+                }
+            }
+        }
+        lifted
+    }
+
+    /// The outcomes of all choices of a run.
+    fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<i64>> {
+        match self.origins.binary_search_by_key(&step.edge.0, |(edge, _)| *edge) {
+            Err(_) => step.choices.clone(),
+            Ok(found) => {
+                let mut outcomes = vec![None; count];
+                for (&origin, &choice) in self.origins[found].1.iter().zip(&step.choices) {
+                    outcomes[origin as usize] = choice;
+                }
+                outcomes
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Room `engine/reduce`: a smaller program with the same answers.
+//!
+//! # Idea
+//!
+//! Engines pay for every location and every edge. Before one is asked, the program is redrawn: what cannot be on a run to
+//! a target is left out ([`prune`]), and edges that always follow each other become one ([`compose`]). Every edge of the
+//! smaller program remembers the run of edges that it stands for, so a trace of the one is a trace of the other
+//! ([`lift`]), and the door replays it on the program as written.
+//!
+//! Procedures and variables keep their ids; locations and edges are numbered anew.
+//!
+//! What may not be left out: a condition that can block, and a loop that may not end. Neither is; an edge disappears only
+//! together with every run through it, or into an edge that does the same.
+//!
+//! With `shortest`, steps count: only reductions that leave the length of runs alone are made then.
+//!
+//! # Cost
+//!
+//! Linear in the program.
+
+mod action;
+mod compose;
+mod draft;
+mod lift;
+mod prune;
+
+use crate::verdict::{Stats, Stopwatch};
+use draft::Draft;
+use lift::Lift;
+use postbop_ir::{Program, Target, Task, Trace};
+
+/// A smaller program, and how its traces are read.
+pub struct Reduced {
+    program: Program,
+    targets: Vec<Target>,
+    shortest: bool,
+    lift: Lift,
+    /// How much smaller it is, and what that took.
+    pub stats: Stats,
+}
+
+/// Reduces the program of a task.
+pub fn reduce(task: &Task) -> Reduced {
+    let mut stopwatch = Stopwatch::start();
+    let mut draft = Draft::new(task);
+    prune::prune(&mut draft);
+    draft.chain();
+    if !task.shortest {
+        compose::compose(&mut draft);
+    }
+    let (program, targets, lift) = draft.finish();
+    stopwatch.lap("reduce_us");
+    let mut stats = vec![
+        ("locations".into(), task.program.locs.len() as u64),
+        ("reduced_to".into(), program.locs.len() as u64),
+        ("edges".into(), task.program.edges.len() as u64),
+        ("reduced_to".into(), program.edges.len() as u64),
+    ];
+    stats.extend(stopwatch.laps());
+    Reduced { program, targets, shortest: task.shortest, lift, stats }
+}
+
+impl Reduced {
+    /// The same questions about the smaller program.
+    pub fn task(&self) -> Task<'_> {
+        Task { program: &self.program, targets: &self.targets, shortest: self.shortest }
+    }
+
+    /// A trace of the smaller program as one of the program as written.
+    pub fn lift(&self, trace: Trace) -> Trace {
+        self.lift.trace(trace)
+    }
+}
