@@ -89,12 +89,14 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
     if turns.is_empty() {
         return report;
     }
-    let reduced = reduce(task);
+    // Formulas speak of the program as written.
+    let as_written = turns.iter().any(|(engine, _)| engine.name() == "fixpoint");
+    let reduced = (!as_written).then(|| reduce(task));
     for (engine, budget) in turns {
         if !report.verdicts.iter().any(another_may_know) {
             break;
         }
-        report = merge(report, run(engine, task, &reduced, &budget, observer));
+        report = merge(report, run(engine, task, reduced.as_ref(), &budget, observer));
     }
     report
 }
@@ -124,11 +126,12 @@ fn unsupported(task: &Task, what: String) -> Report {
 fn run(
     engine: &dyn Engine,
     task: &Task,
-    reduced: &Reduced,
+    reduced: Option<&Reduced>,
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
-    let answer = catch_unwind(AssertUnwindSafe(|| engine.check(&reduced.task(), budget, observer)));
+    let asked = reduced.map_or(*task, Reduced::task);
+    let answer = catch_unwind(AssertUnwindSafe(|| engine.check(&asked, budget, observer)));
     let mut stopwatch = Stopwatch::start();
     let Outcome { verdicts, mut stats } = answer.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
@@ -143,14 +146,17 @@ fn run(
     let verdicts = checked.collect();
     stopwatch.lap("replay_us");
     stats.extend(stopwatch.laps());
-    stats.extend(reduced.stats.iter().cloned());
+    stats.extend(reduced.iter().flat_map(|reduced| reduced.stats.iter().cloned()));
     Report { engine: engine.name(), by: vec![engine.name(); task.targets.len()], verdicts, stats }
 }
 
 /// Lets a violation through only if its trace replays.
-fn believe(task: &Task, reduced: &Reduced, target: &Target, verdict: Verdict) -> Verdict {
+fn believe(task: &Task, reduced: Option<&Reduced>, target: &Target, verdict: Verdict) -> Verdict {
     let Verdict::Violated(trace) = verdict else { return verdict };
-    let mut trace = reduced.lift(trace);
+    let mut trace = match reduced {
+        Some(reduced) => reduced.lift(trace),
+        None => trace,
+    };
     match complete(task.program, &mut trace, &target.locs) {
         Ok(()) => Verdict::Violated(trace),
         Err(rejected) => Verdict::Unknown(Why::EngineBug(format!("a trace does not replay: {rejected}"))),
