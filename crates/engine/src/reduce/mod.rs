@@ -21,8 +21,10 @@
 mod action;
 mod compose;
 mod draft;
+pub mod interleaved;
 mod lift;
 mod prune;
+pub mod sequential;
 
 use crate::verdict::{Stats, Stopwatch};
 use draft::Draft;

@@ -1,0 +1,151 @@
+//! Room `engine/reduce`: traces of the sequential program as interleavings.
+//!
+//! The sequential run is one thread after the other, each through its slots. Its steps are dealt out to slots and threads,
+//! and read slot by slot they are the run of all threads. What it does after the target was reached is cut off.
+
+use super::sequential::{Origin, Sequential};
+use crate::verdict::Why;
+use postbop_ir::interleave::Schedule;
+use postbop_ir::trace::Known;
+use postbop_ir::{Context, Interleaving, Program, SegmentId, Step, ThreadId, Trace};
+use std::collections::BTreeMap;
+
+/// The longest interleaving that is written out.
+const LONGEST: usize = 10_000_000;
+
+/// Steps in the order of a run: by slot, then by thread.
+struct Dealer<'a> {
+    sequential: &'a Sequential,
+    program: &'a Program,
+    trace: &'a Trace,
+    contexts: BTreeMap<(u32, ThreadId), Vec<Step>>,
+    /// The thread and the slot at hand; none in the prologue.
+    now: Option<(u32, ThreadId)>,
+    prologue: Vec<Step>,
+    /// Where the target was reached.
+    end: Option<Option<(u32, ThreadId)>>,
+    initial: Known,
+    count: usize,
+}
+
+/// The interleaving of a trace of the sequential program.
+pub fn interleaving(
+    program: &Program,
+    sequential: &Sequential,
+    schedule: Schedule,
+    trace: &Trace,
+) -> Result<Interleaving, Why> {
+    let mut dealer = Dealer {
+        sequential,
+        program,
+        trace,
+        contexts: BTreeMap::new(),
+        now: None,
+        prologue: Vec::new(),
+        end: None,
+        initial: Known::new(),
+        count: 0,
+    };
+    dealer.deal()?;
+    Ok(dealer.finish(schedule))
+}
+
+impl Dealer<'_> {
+    fn deal(&mut self) -> Result<(), Why> {
+        let frame = &self.trace.frames[0];
+        let own = |var: &postbop_ir::VarId| self.program.vars.get(*var).is_some();
+        self.initial.extend(frame.entry.iter().filter(|(var, _)| own(var)));
+        // Segments under way, with the next step of each.
+        let mut work: Vec<(Option<SegmentId>, usize)> = vec![(None, 0)];
+        while let Some((segment, at)) = work.last_mut() {
+            let steps = match segment {
+                Some(segment) => &self.trace.segments[*segment].frame.steps,
+                None => &frame.steps,
+            };
+            let Some(step) = steps.get(*at) else {
+                work.pop();
+                continue;
+            };
+            *at += 1;
+            let main = segment.is_none();
+            self.step(step, main)?;
+            if let Some(call) = step.call {
+                work.push((Some(call), 0));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, main: bool) -> Result<(), Why> {
+        match self.sequential.origins[step.edge] {
+            Origin::Begin(thread, slot) => self.now = Some((slot, thread)),
+            Origin::Slot(slot) => self.now = self.now.map(|(_, thread)| (slot, thread)),
+            Origin::Bad => self.end = Some(self.now),
+            Origin::Step(edge) => {
+                self.count += 1;
+                if self.count > LONGEST {
+                    return Err(Why::Unsupported(format!("a trace of more than {LONGEST} steps")));
+                }
+                let mut choices = step.choices.clone();
+                self.locals(step, &mut choices);
+                let step = Step { edge, choices, call: None };
+                match self.now {
+                    Some(now) => self.contexts.entry(now).or_default().push(step),
+                    None => self.prologue.push(step),
+                }
+            }
+            Origin::Nothing if main && step.call.is_some() => self.first_locals(step),
+            Origin::Nothing => {}
+        }
+        Ok(())
+    }
+
+    /// What the locals of the procedure that a call enters hold at first, as choices of the call.
+    fn locals(&self, step: &Step, choices: &mut Vec<Option<i64>>) {
+        let Some(segment) = step.call else { return };
+        let frame = &self.trace.segments[segment].frame;
+        let proc = &self.program.procs[frame.proc];
+        let value = |var| frame.entry.iter().find(|(known, _)| *known == var).map(|&(_, value)| value);
+        let values: Vec<Option<i64>> = proc.locals[proc.params..].iter().map(|&var| value(var)).collect();
+        if values.iter().any(Option::is_some) {
+            choices.extend(values);
+        }
+    }
+
+    /// What the locals of a thread's first procedure, or of the prologue, hold at first.
+    fn first_locals(&mut self, step: &Step) {
+        let Some(segment) = step.call else { return };
+        let frame = &self.trace.segments[segment].frame;
+        let locals = &self.program.procs[frame.proc].locals;
+        self.initial.extend(frame.entry.iter().filter(|(var, _)| locals.contains(var)));
+    }
+
+    fn finish(mut self, schedule: Schedule) -> Interleaving {
+        let end = self.end.expect("the run comes to a target");
+        let mut contexts: Vec<Context> = Vec::new();
+        let last = end.map(|(slot, thread)| match schedule {
+            Schedule::Switches(_) => (slot, ThreadId(u32::MAX)),
+            Schedule::Rounds(_) => (slot, thread),
+        });
+        let all = std::mem::take(&mut self.contexts);
+        for ((slot, thread), steps) in all.into_iter().filter(|_| end.is_some()) {
+            if last.is_some_and(|last| (slot, thread) > last) {
+                break;
+            }
+            match contexts.last_mut() {
+                Some(before) if before.thread == thread => before.steps.extend(steps),
+                _ => contexts.push(Context { thread, steps }),
+            }
+        }
+        // A target may be where a thread starts.
+        if let Some((_, thread)) = end
+            && contexts.last().is_none_or(|context| context.thread != thread)
+        {
+            contexts.push(Context { thread, steps: Vec::new() });
+        }
+        self.initial.sort_unstable();
+        self.initial.dedup();
+        Interleaving { segments: Default::default(), initial: self.initial, prologue: self.prologue, contexts }
+    }
+}
+
