@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use postbop_engine::fixpoint::library::LIBRARY;
+use postbop_front::Options;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -91,6 +92,10 @@ pub struct Source {
     /// How operators bind where the families of tools disagree
     #[arg(long, value_enum, default_value_t)]
     pub dialect: Dialect,
+    /// Programs that start threads as they run: room for this many threads, those included that are there from the
+    /// beginning
+    #[arg(long, value_name = "N", default_value_t = Options::default().threads as u32, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
 }
 
 /// How operators bind.
@@ -116,6 +121,13 @@ pub struct Check {
     /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
     pub engine: String,
+    /// Programs with threads: at most this many context switches. Without it and `--rounds`: more and more, until the time
+    /// is up
+    #[arg(long, value_name = "K", conflicts_with = "rounds", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub switches: Option<u32>,
+    /// Programs with threads: this many rounds, in each of which each thread runs once, in turn
+    #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: Option<u32>,
     /// The algorithm of `fixpoint`, as in `fixpoint list`
     #[arg(long, value_name = "NAME", value_parser = algorithm_names())]
     pub algorithm: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::args::{Dialect, Source};
 use crate::{Said, Status, report};
-use postbop_front::{LineIndex, Options, Reading, Severity};
+use postbop_front::{LineIndex, Options, Reading};
 use postbop_ir::{EdgeId, Program, Span, text, validate};
 use std::io::Read;
 use std::path::Path;
@@ -15,8 +15,10 @@ pub struct Input {
     pub text: String,
     /// Its lines.
     pub lines: LineIndex,
-    /// The program; none if it has threads, which are not lowered yet.
-    pub program: Option<Program>,
+    /// The program.
+    pub program: Program,
+    /// If the program starts threads as it runs, for how many there is room.
+    pub thread_bound: Option<usize>,
 }
 
 impl Input {
@@ -68,7 +70,7 @@ pub fn options(source: &Source) -> Options {
         Dialect::Slam => postbop_front::Dialect::Slam,
         Dialect::Satabs => postbop_front::Dialect::Satabs,
     };
-    Options { dialect, ..Options::default() }
+    Options { dialect, threads: source.threads as usize }
 }
 
 /// Reads a program, and says what is wrong with it.
@@ -78,17 +80,15 @@ pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     if bytes.starts_with(b"postbop-ir") {
         return graph(name, bytes, said);
     }
-    let Reading { text, program, concurrent, diagnostics, .. } = postbop_front::read(&bytes, options(source));
+    let Reading { text, program, thread_bound, diagnostics, .. } =
+        postbop_front::read(&bytes, options(source));
     let lines = LineIndex::new(&text);
     report::diagnostics::render(&name, &text, &lines, &diagnostics, &mut said.err);
-    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    if failed || program.is_none() && concurrent.is_none() {
-        return Err(Status::BadInput);
-    }
-    if let Some(flaw) = program.as_ref().and_then(|program| validate(program).into_iter().next()) {
+    let program = program.ok_or(Status::BadInput)?;
+    if let Some(flaw) = validate(&program).into_iter().next() {
         panic!("the front end made a program that is not well formed: {flaw}");
     }
-    Ok(Input { name, text, lines, program })
+    Ok(Input { name, text, lines, program, thread_bound })
 }
 
 /// Reads a program graph.
@@ -102,7 +102,7 @@ fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status>
     match valid {
         // Spans of a graph point into the source it was made from, not into its own text.
         Ok(program) => {
-            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program: Some(program) })
+            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program, thread_bound: None })
         }
         Err(message) => {
             said.err.push_str(&format!("error: {message}\n"));

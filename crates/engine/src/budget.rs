@@ -27,6 +27,11 @@ impl Budget {
         self
     }
 
+    /// Limits the time from now on, unless it is limited already.
+    pub fn or_time(self, limit: Duration) -> Self {
+        if self.time.is_some() { self } else { self.with_time(limit) }
+    }
+
     /// Limits the memory, in bytes. `used` tells how much the process holds: only the host knows its allocator.
     pub fn with_memory(mut self, limit: u64, used: fn() -> u64) -> Self {
         self.memory = Some(limit);

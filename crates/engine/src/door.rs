@@ -119,7 +119,7 @@ fn merge(earlier: Report, later: Report) -> Report {
 
 fn unsupported(task: &Task, what: String) -> Report {
     let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
-    Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, stats }
+    Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, bound: None, stats }
 }
 
 /// Runs one engine on the reduced program and lets out what stands on the one as written.
@@ -147,7 +147,13 @@ fn run(
     stopwatch.lap("replay_us");
     stats.extend(stopwatch.laps());
     stats.extend(reduced.iter().flat_map(|reduced| reduced.stats.iter().cloned()));
-    Report { engine: engine.name(), by: vec![engine.name(); task.targets.len()], verdicts, stats }
+    Report {
+        engine: engine.name(),
+        by: vec![engine.name(); task.targets.len()],
+        verdicts,
+        bound: None,
+        stats,
+    }
 }
 
 /// Lets a violation through only if its trace replays.

@@ -34,8 +34,10 @@ mod explicit;
 pub mod fixpoint;
 mod reduce;
 mod summary;
+mod threads;
 mod verdict;
 
 pub use budget::{Budget, Observer, Progress, Silent};
 pub use door::{Choice, Engine, Unsupported, engines, verify};
+pub use threads::verify_threads;
 pub use verdict::{Outcome, Report, Stats, Verdict, Why};

@@ -1,6 +1,7 @@
 //! Room `engine`: what comes out of the door.
 
-use postbop_ir::Trace;
+use postbop_ir::interleave::Schedule;
+use postbop_ir::{Interleaving, Trace};
 use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -12,6 +13,8 @@ pub enum Verdict {
     Holds,
     /// This run does.
     Violated(Trace),
+    /// This run of several threads does.
+    Interleaved(Interleaving),
     /// Nobody knows, and this is why.
     Unknown(Why),
 }
@@ -103,6 +106,8 @@ pub struct Report {
     pub by: Vec<&'static str>,
     /// In the order of the task's targets.
     pub verdicts: Vec<Verdict>,
+    /// For a program with threads: the schedule within which what holds holds; none if it holds within any.
+    pub bound: Option<Schedule>,
     /// What the engine counted.
     pub stats: Stats,
 }

@@ -6,7 +6,8 @@ use crate::report::{json, text};
 use crate::{ALLOCATOR, Said, Status, properties};
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::fixpoint::library::algorithm;
-use postbop_engine::{Budget, Choice, Observer, Outcome, Progress, Report, Verdict, Why, verify};
+use postbop_engine::{Budget, Choice, Observer, Progress, Report, Verdict, Why, verify, verify_threads};
+use postbop_ir::interleave::Schedule;
 use postbop_ir::{Expr, Program, Target, Task};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -23,7 +24,7 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
         Err(status) => return status,
     };
     let read = start.elapsed();
-    let Some(program) = &input.program else { return concurrent(&input, args, said) };
+    let program = &input.program;
     let targets = match properties::targets(&input, program, &args.question.target) {
         Ok(targets) => targets,
         Err(message) => {
@@ -39,7 +40,7 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
             return Status::BadInput;
         }
     };
-    let mut report = answer(&task, choice, &budget);
+    let mut report = answer(&task, choice, schedule(args), &budget);
     report.stats.push(("read_us".into(), read.as_micros() as u64));
     report.stats.push(("total_us".into(), start.elapsed().as_micros() as u64));
     report.stats.push(("peak_bytes".into(), peak()));
@@ -78,8 +79,17 @@ fn keep(program: &Program, folder: &Path) -> String {
 
 /// Decision diagrams are walked as deep as they have levels. Where these may be many, the work gets a deep stack; it
 /// would cost the others time, since a thread's memory is managed apart.
-fn answer(task: &Task, choice: Choice, budget: &Budget) -> Report {
-    on_deep_stack(task.program, || verify(task, choice, budget, &mut Spinner::new()))
+fn answer(task: &Task, choice: Choice, schedule: Option<Schedule>, budget: &Budget) -> Report {
+    let mut spinner = Spinner::new();
+    on_deep_stack(task.program, move || match task.program.is_sequential() {
+        true => verify(task, choice, budget, &mut spinner),
+        false => verify_threads(task, schedule, choice, budget, &mut spinner),
+    })
+}
+
+/// The schedule that threads are bound to.
+fn schedule(args: &Check) -> Option<Schedule> {
+    args.switches.map(Schedule::Switches).or(args.rounds.map(Schedule::Rounds))
 }
 
 /// Does the work on a stack as deep as the program's diagrams may need.
@@ -134,18 +144,6 @@ fn status(verdicts: &[Verdict]) -> Status {
         "unknown" => Status::Unknown,
         _ => Status::Good,
     }
-}
-
-/// A program with threads: read and checked, but no engine takes it yet.
-fn concurrent(input: &Input, args: &Check, said: &mut Said) -> Status {
-    let why = Why::Unsupported("programs with threads".into());
-    let name =
-        if args.question.target.is_empty() { "program".to_owned() } else { args.question.target.join(", ") };
-    let targets = [Target { name, locs: Vec::new() }];
-    let Outcome { verdicts, stats } = Outcome::unknown(1, &why);
-    let report = Report { engine: "none", by: vec!["none"], verdicts, stats };
-    tell(input, &postbop_ir::Builder::default().finish(postbop_ir::ProcId(0)), &targets, &report, args, said);
-    Status::Unknown
 }
 
 /// The budget that was asked for; Ctrl-C calls the work off.

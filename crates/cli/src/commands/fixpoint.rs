@@ -33,9 +33,7 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
         said.err.push_str(&format!("error: {}: {message}\n", input.name));
         Status::BadInput
     };
-    let Some(program) = &input.program else {
-        return Err(refuse(said, "formulas about programs with threads are not supported".into()));
-    };
+    let program = &input.program;
     representable(program).map_err(|refusal| refuse(said, refusal.0))?;
     let targets = properties::targets(&input, program, &args.question.target)
         .map_err(|message| refuse(said, message))?;

@@ -21,7 +21,7 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
         said.err.push_str(&format!("error: {}: {message}\n", args.trace.display()));
         Status::BadInput
     };
-    let Some(program) = &input.program else { return bad("programs with threads have no traces yet".into()) };
+    let program = &input.program;
     let value: Value = match serde_json::from_slice(&bytes) {
         Ok(value) => value,
         Err(error) => return bad(format!("not JSON: {error}")),

@@ -42,14 +42,8 @@ pub fn emit(args: &Source, said: &mut Said) -> Status {
 fn with_program(args: &Source, said: &mut Said, show: impl FnOnce(&Input, &Program, &mut String)) -> Status {
     match input::read(args, said) {
         Err(status) => status,
-        Ok(Input { program: None, name, .. }) => {
-            said.err.push_str(&format!("{name}: a program with threads, which has no graph yet\n"));
-            Status::Unknown
-        }
         Ok(input) => {
-            if let Some(program) = &input.program {
-                show(&input, program, &mut said.out);
-            }
+            show(&input, &input.program, &mut said.out);
             Status::Good
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::input::Input;
 use postbop_engine::{Report, Verdict};
+use postbop_ir::interleave::Schedule;
 use postbop_ir::replay::{Change, changes};
 use postbop_ir::{Frame, Id, ProcId, Program, Rejected, Segment, Step, Target, Trace, VarId, text};
 use serde_json::{Map, Value, json};
@@ -21,7 +22,12 @@ pub fn report(
     let property = |(target, (verdict, by)): (&Target, (&Verdict, &&str))| {
         let mut object = json!({ "name": target.name, "status": status(verdict), "engine": by });
         match verdict {
-            Verdict::Holds => {}
+            Verdict::Holds => match report.bound {
+                Some(Schedule::Switches(count)) => object["bound"] = json!({ "switches": count }),
+                Some(Schedule::Rounds(count)) => object["bound"] = json!({ "rounds": count }),
+                None => {}
+            },
+            Verdict::Interleaved(_) => {}
             Verdict::Unknown(why) => object["reason"] = json!(why.to_string()),
             Verdict::Violated(_) if !with_traces => {}
             Verdict::Violated(trace) => match self::trace(input, program, &target.name, trace) {
@@ -47,7 +53,7 @@ pub fn report(
 pub fn status(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
-        Verdict::Violated(_) => "violated",
+        Verdict::Violated(_) | Verdict::Interleaved(_) => "violated",
         Verdict::Unknown(_) => "unknown",
     }
 }

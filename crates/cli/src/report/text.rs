@@ -5,6 +5,7 @@ use super::story;
 use crate::args::Detail;
 use crate::input::Input;
 use postbop_engine::{Report, Stats, Verdict, Why};
+use postbop_ir::interleave::Schedule;
 use postbop_ir::{Program, Target};
 use std::fmt::Write;
 
@@ -30,8 +31,13 @@ pub fn report(
                 let s = if length == 1 { "" } else { "s" };
                 writeln!(out, "{name:<width$}  violated by a run of {length} step{s}")
             }
+            Verdict::Interleaved(run) => {
+                let switches = run.switches();
+                let s = if switches == 1 { "" } else { "es" };
+                writeln!(out, "{name:<width$}  violated by a run with {switches} context switch{s}")
+            }
             Verdict::Unknown(why) => writeln!(out, "{name:<width$}  unknown: {why}"),
-            Verdict::Holds => writeln!(out, "{name:<width$}  holds"),
+            Verdict::Holds => writeln!(out, "{name:<width$}  holds{}", bound(report.bound)),
         };
         if let (Verdict::Violated(trace), false) = (verdict, detail == Detail::None) {
             out.push('\n');
@@ -52,9 +58,24 @@ pub fn report(
     }
     let _ = match reason(&report.verdicts) {
         Some(why) => writeln!(out, "VERDICT: unknown ({why})"),
-        None => writeln!(out, "VERDICT: {}", overall(&report.verdicts)),
+        None => {
+            let verdict = overall(&report.verdicts);
+            let bound = if verdict == "holds" { bound(report.bound) } else { String::new() };
+            writeln!(out, "VERDICT: {verdict}{bound}")
+        }
     };
     out
+}
+
+/// How far a verdict goes.
+fn bound(schedule: Option<Schedule>) -> String {
+    match schedule {
+        None => String::new(),
+        Some(Schedule::Switches(1)) => " up to 1 context switch".into(),
+        Some(Schedule::Switches(count)) => format!(" up to {count} context switches"),
+        Some(Schedule::Rounds(1)) => " up to 1 round".into(),
+        Some(Schedule::Rounds(count)) => format!(" up to {count} rounds"),
+    }
 }
 
 /// Why the verdict on all properties is unknown, if it is.

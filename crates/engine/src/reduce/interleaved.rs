@@ -145,7 +145,11 @@ impl Dealer<'_> {
         }
         self.initial.sort_unstable();
         self.initial.dedup();
-        Interleaving { segments: Default::default(), initial: self.initial, prologue: self.prologue, contexts }
+        Interleaving {
+            segments: Default::default(),
+            initial: self.initial,
+            prologue: self.prologue,
+            contexts,
+        }
     }
 }
-

@@ -25,8 +25,8 @@
 
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{
-    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Span, Table, Target, Task, ThreadId, Type,
-    VarId,
+    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Span, Table, Target, Task, ThreadId,
+    Type, VarId,
 };
 
 /// What an edge of the sequential program stands for.
@@ -174,7 +174,8 @@ impl Vars {
             .map(|&var| (var, std::iter::once(var).chain(several(out, var, "copy")).collect()))
             .collect();
         let guesses = shared.iter().map(|&var| several(out, var, "guess")).collect();
-        let (slot_type, owner_type) = (number(slots.saturating_sub(1)), number(program.threads.len() as u32 - 1));
+        let (slot_type, owner_type) =
+            (number(slots.saturating_sub(1)), number(program.threads.len() as u32 - 1));
         let owner = |slot: u32| out.global(&format!("%owner {slot}"), owner_type);
         let owners = (0..if rounds { 0 } else { slots }).map(owner).collect();
         let bad = (0..task.targets.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
@@ -271,7 +272,8 @@ impl Translator<'_> {
         self.edge(loc, self.unwind[proc], quit, Origin::Nothing);
         let program = self.task.program;
         let next = program.leaving(loc).iter();
-        let touches = |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(|&var| self.vars.is_shared(var));
+        let touches =
+            |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(|&var| self.vars.is_shared(var));
         if !next.into_iter().any(touches) {
             return;
         }
@@ -279,11 +281,7 @@ impl Translator<'_> {
             let mut condition = match self.rounds {
                 true => self.vars.in_slot(slot - 1),
                 false => {
-                    let code = [
-                        Op::Var(self.vars.slot),
-                        Op::Const(self.vars.slot_type, slot as i64),
-                        Op::Lt,
-                    ];
+                    let code = [Op::Var(self.vars.slot), Op::Const(self.vars.slot_type, slot as i64), Op::Lt];
                     both(Expr::new(code), self.owned(slot, thread))
                 }
             };
@@ -322,7 +320,8 @@ impl Translator<'_> {
         }
         for slot in 0..self.slots {
             let here = self.vars.in_slot(slot);
-            let targets = |vars: &[VarId]| vars.iter().map(|&var| self.vars.copy(var, slot)).collect::<Vec<_>>();
+            let targets =
+                |vars: &[VarId]| vars.iter().map(|&var| self.vars.copy(var, slot)).collect::<Vec<_>>();
             let action = match &edge.action {
                 Action::Assume(condition) => Action::Assume(both(self.vars.expr(condition, slot), here)),
                 Action::Assign { targets: vars, values, constraint } => Action::Assign {
@@ -462,7 +461,8 @@ impl Translator<'_> {
         let slots = if self.rounds { 1 } else { self.slots };
         for slot in 0..slots {
             let owned = (!self.rounds).then(|| self.owned(slot, thread));
-            let values = [(self.vars.slot, self.vars.slot_type, slot as i64), (self.vars.quit, Type::Bool, 0)];
+            let values =
+                [(self.vars.slot, self.vars.slot_type, slot as i64), (self.vars.quit, Type::Bool, 0)];
             self.edge(at, begun, set(&values, owned), Origin::Begin(thread, slot));
         }
         self.edge(at, next, Action::skip(), Origin::Nothing);

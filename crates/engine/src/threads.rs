@@ -1,0 +1,122 @@
+//! Room `engine`: programs with threads.
+//!
+//! # Idea
+//!
+//! What threads can do together is decided within a *schedule*, a bound on context switches or on rounds. Within one, a
+//! program with threads becomes a sequential program ([`crate::reduce::sequential`]) that any engine takes. Where no bound is
+//! given the number of switches grows from 0 until the time is up, so the first run that is found has the fewest.
+//! A verdict `holds` says so much: within the bound of the report. It has no bound only where more switches provably
+//! make no difference.
+
+use crate::budget::{Budget, Observer};
+use crate::door::{Choice, verify};
+use crate::reduce::interleaved::interleaving;
+use crate::reduce::sequential::sequentialise;
+use crate::verdict::{Report, Verdict, Why};
+use postbop_ir::interleave::Schedule;
+use postbop_ir::replay::complete_interleaving;
+use postbop_ir::{Target, Task};
+use std::time::Duration;
+
+/// How long the number of switches may grow where nobody set a limit.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Answers a task about a program with threads, within a schedule or within ever more switches. With `shortest`, each
+/// trace has the fewest switches, or rounds, that there are.
+pub fn verify_threads(
+    task: &Task,
+    schedule: Option<Schedule>,
+    choice: Choice,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
+    match (schedule, task.shortest) {
+        (Some(schedule), false) => within(task, schedule, choice, budget, observer),
+        (Some(Schedule::Switches(most)), true) => {
+            growing(task, (0..=most).map(Schedule::Switches), choice, budget, observer)
+        }
+        (Some(Schedule::Rounds(most)), true) => {
+            growing(task, (1..=most).map(Schedule::Rounds), choice, budget, observer)
+        }
+        (None, _) => {
+            let budget = budget.clone().or_time(PATIENCE);
+            growing(task, (0..).map(Schedule::Switches), choice, &budget, observer)
+        }
+    }
+}
+
+/// Answers within one schedule after the other, until all is answered or the budget is used up.
+fn growing(
+    task: &Task,
+    schedules: impl Iterator<Item = Schedule>,
+    choice: Choice,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
+    let mut known: Option<Report> = None;
+    for schedule in schedules {
+        let open: Vec<usize> = match &known {
+            None => (0..task.targets.len()).collect(),
+            Some(report) => {
+                let holds = |at: &usize| report.verdicts[*at] == Verdict::Holds;
+                (0..task.targets.len()).filter(holds).collect()
+            }
+        };
+        if open.is_empty() && known.is_some() {
+            break;
+        }
+        let targets: Vec<Target> = open.iter().map(|&at| task.targets[at].clone()).collect();
+        let next = Task { targets: &targets, ..*task };
+        let report = within(&next, schedule, choice, budget, observer);
+        match &mut known {
+            None => known = Some(report),
+            Some(known) => {
+                // Out of time: what held within the last bound stands.
+                if report.verdicts.iter().any(is_out_of_means) {
+                    break;
+                }
+                for ((at, verdict), by) in open.into_iter().zip(report.verdicts).zip(report.by) {
+                    (known.verdicts[at], known.by[at]) = (verdict, by);
+                }
+                (known.bound, known.engine, known.stats) = (report.bound, report.engine, report.stats);
+            }
+        }
+        let settled = |verdict: &Verdict| !matches!(verdict, Verdict::Holds);
+        if known.as_ref().is_some_and(|report| report.verdicts.iter().all(settled)) {
+            break;
+        }
+    }
+    known.expect("there is a first schedule")
+}
+
+fn is_out_of_means(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Unknown(Why::Time(_) | Why::Memory(_) | Why::Cancelled))
+}
+
+/// Answers within a schedule.
+fn within(
+    task: &Task,
+    schedule: Schedule,
+    choice: Choice,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
+    let sequential = sequentialise(task, schedule);
+    let asked = Task { program: &sequential.program, targets: &sequential.targets, shortest: false };
+    let mut report = verify(&asked, choice, budget, observer);
+    for (verdict, target) in report.verdicts.iter_mut().zip(task.targets) {
+        if let Verdict::Violated(trace) = verdict {
+            let run = interleaving(task.program, &sequential, schedule, trace);
+            *verdict = match run {
+                Err(why) => Verdict::Unknown(why),
+                Ok(mut run) => match complete_interleaving(task.program, &mut run, &target.locs) {
+                    Ok(()) => Verdict::Interleaved(run),
+                    Err(rejected) => Verdict::Unknown(Why::EngineBug(format!(
+                        "an interleaving does not replay: {rejected}"
+                    ))),
+                },
+            };
+        }
+    }
+    Report { bound: Some(schedule), ..report }
+}
