@@ -101,7 +101,7 @@ fn within(
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
-    let sequential = sequentialise(task, schedule);
+    let sequential = sequentialise(task, schedule, None);
     let asked = Task { program: &sequential.program, targets: &sequential.targets, shortest: false };
     let mut report = verify(&asked, choice, budget, observer);
     for (verdict, target) in report.verdicts.iter_mut().zip(task.targets) {

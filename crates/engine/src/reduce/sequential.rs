@@ -2,26 +2,29 @@
 //!
 //! # Idea
 //!
-//! A run within a schedule is a row of *slots*, and only the values of the shared variables at their seams matter to a
-//! thread. So the threads can run one after the other, each through all its slots: every shared variable has a copy for
-//! each slot, the values with which slots begin are guessed, and at the end the guesses are compared with how the slots
-//! before them ended. Wherever it may be left, a thread can go on in a later slot, or quit for good, which unwinds its calls.
-//! A run to a target is then a run of the sequential program to the end of its main procedure, where a flag tells which.
+//! A run within a schedule is a row of *slots*, and what a thread does in its slots depends on the others only by the values
+//! of the shared variables at the *seams* between slots. So these are guessed, and the threads run one after the other, each
+//! through all its slots. Wherever a thread may be left it can go on in a later slot, with the values guessed for its
+//! beginning, or quit for good, which unwinds its calls. A run to a target is then a run of the sequential program to the
+//! end of its main procedure, where a flag tells which target it was.
 //!
-//! With a bound on switches a slot is one context, and who owns it is guessed too. With rounds a slot is one round, in which
-//! each thread has one context after the thread before it.
+//! With a bound on *switches* a slot is one context. Whose it is is guessed too, and when it is left the shared variables
+//! must be as was guessed for the beginning of the next one; every slot before the last must have been left. With *rounds* a
+//! slot is one round: each thread leaves the shared variables to the next thread of the same round, and in the end every
+//! round must leave them as was guessed for the next.
 //!
-//! A thread that does nothing shared next need not be left there: what it does commutes with what others do. So it goes
-//! on in a later slot only in front of an edge that mentions a shared variable.
+//! A thread that does nothing shared next need not be left there to come back: what it does commutes with what others do.
+//! So it goes on in a later slot only in front of an edge that mentions a shared variable.
 //!
 //! # Paper
 //!
-//! \[lal-reps\], the eager translation. # Departures: context switches in any order besides rounds; quitting instead of a
-//! jump over the stack; no switch where nothing shared is next.
+//! \[lal-reps\], the eager translation. # Departures: context switches in any order besides rounds; one working copy of the
+//! shared variables, so that edges stay as they are; quitting instead of a jump over the stack.
 //!
 //! # Cost
 //!
-//! An edge that mentions shared variables is there once for each slot.
+//! The program, and for each location in front of something shared an edge per slot. For k switches k + 2 copies of the
+//! shared variables, for r rounds 2 r.
 
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{
@@ -54,17 +57,30 @@ pub struct Sequential {
     pub origins: Table<EdgeId, Origin>,
 }
 
+/// What is known of a run: who has each slot, and the values of shared variables with which slots begin.
+#[derive(Clone, Default, Debug)]
+pub struct Script {
+    /// The threads of the slots.
+    pub owners: Vec<ThreadId>,
+    /// For each slot known values at its beginning.
+    pub begins: Vec<Vec<(VarId, i64)>>,
+}
+
 /// Variables of the translation.
 struct Vars {
-    /// For each shared variable and each slot a copy; the variable itself is the first.
-    copies: Vec<(VarId, Vec<VarId>)>,
-    /// For each copy but the first the guess of how the slot begins.
-    guesses: Vec<Vec<VarId>>,
+    shared: Vec<VarId>,
+    /// For each slot copies of the shared variables: as they are guessed at its beginning ...
+    begin: Vec<Vec<VarId>>,
+    /// ... and with rounds, as the threads have left them so far.
+    far: Vec<Vec<VarId>>,
     slot: VarId,
     slot_type: Type,
+    /// The slot in which the target is reached.
+    end: VarId,
     quit: VarId,
-    /// With switches: whose context each slot is.
+    /// With switches: whose context each slot is, and whether it was left.
     owners: Vec<VarId>,
+    left: Vec<VarId>,
     owner_type: Type,
     /// For each target whether it was reached.
     bad: Vec<VarId>,
@@ -74,6 +90,7 @@ struct Translator<'a> {
     task: &'a Task<'a>,
     slots: u32,
     rounds: bool,
+    script: Option<&'a Script>,
     thread: Table<ProcId, Option<ThreadId>>,
     vars: Vars,
     out: Builder,
@@ -137,8 +154,8 @@ pub fn shared(program: &Program, thread: &Table<ProcId, Option<ThreadId>>) -> Ve
     shared
 }
 
-/// The sequential program of a task within a schedule.
-pub fn sequentialise(task: &Task, schedule: Schedule) -> Sequential {
+/// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one.
+pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -> Sequential {
     let (slots, rounds) = match schedule {
         Schedule::Switches(most) => (most + 1, false),
         Schedule::Rounds(count) => (count, true),
@@ -154,67 +171,57 @@ pub fn sequentialise(task: &Task, schedule: Schedule) -> Sequential {
     for loc in program.locs.ids() {
         out.locs[loc].inner = false;
     }
-    let vars = Vars::new(task, &mut out, &shared(program, &thread), slots, rounds);
+    let vars = Vars::new(task, &mut out, shared(program, &thread), slots, rounds);
     let unwind = program.procs.pairs().map(|(id, proc)| out.loc(id, proc.span)).collect();
     let origins = Table::new();
-    let mut translator = Translator { task, slots, rounds, thread, vars, out, origins, unwind };
+    let mut translator = Translator { task, slots, rounds, script, thread, vars, out, origins, unwind };
     translator.procedures();
     translator.main()
 }
 
 impl Vars {
-    fn new(task: &Task, out: &mut Builder, shared: &[VarId], slots: u32, rounds: bool) -> Self {
+    fn new(task: &Task, out: &mut Builder, shared: Vec<VarId>, slots: u32, rounds: bool) -> Self {
         let program = task.program;
-        let several = |out: &mut Builder, var: VarId, what: &str| -> Vec<VarId> {
-            let data = &program.vars[var];
-            (1..slots).map(|slot| out.global(&format!("%{what} {} {slot}", data.name), data.ty)).collect()
+        let copies = |out: &mut Builder, slot: u32, what: &str| -> Vec<VarId> {
+            let copy =
+                |&var: &VarId| (format!("%{what} {slot} {}", program.vars[var].name), program.vars[var].ty);
+            shared.iter().map(copy).map(|(name, ty)| out.global(&name, ty)).collect()
         };
-        let copies = shared
-            .iter()
-            .map(|&var| (var, std::iter::once(var).chain(several(out, var, "copy")).collect()))
-            .collect();
-        let guesses = shared.iter().map(|&var| several(out, var, "guess")).collect();
+        let begin = (0..slots).map(|slot| copies(out, slot, "begin")).collect();
+        let far = (0..if rounds { slots } else { 0 }).map(|slot| copies(out, slot, "far")).collect();
         let (slot_type, owner_type) =
             (number(slots.saturating_sub(1)), number(program.threads.len() as u32 - 1));
-        let owner = |slot: u32| out.global(&format!("%owner {slot}"), owner_type);
-        let owners = (0..if rounds { 0 } else { slots }).map(owner).collect();
+        let each = if rounds { 0 } else { slots };
+        let owners = (0..each).map(|slot| out.global(&format!("%owner {slot}"), owner_type)).collect();
+        let left = (0..each).map(|slot| out.global(&format!("%left {slot}"), Type::Bool)).collect();
         let bad = (0..task.targets.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
         let slot = out.global("%slot", slot_type);
+        let end = out.global("%end", slot_type);
         let quit = out.global("%quit", Type::Bool);
-        Vars { copies, guesses, slot, slot_type, quit, owners, owner_type, bad }
-    }
-
-    fn copy(&self, var: VarId, slot: u32) -> VarId {
-        let found = self.copies.binary_search_by_key(&var, |&(var, _)| var);
-        found.map_or(var, |at| self.copies[at].1[slot as usize])
+        Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, bad }
     }
 
     fn is_shared(&self, var: VarId) -> bool {
-        self.copies.binary_search_by_key(&var, |&(var, _)| var).is_ok()
-    }
-
-    /// An expression in terms of a slot's copies.
-    fn expr(&self, expr: &Expr, slot: u32) -> Expr {
-        let op = |op: &Op| match *op {
-            Op::Var(var) => Op::Var(self.copy(var, slot)),
-            Op::Next(var) => Op::Next(self.copy(var, slot)),
-            op => op,
-        };
-        Expr::new(expr.code.iter().map(op).collect::<Vec<_>>())
-    }
-
-    fn exprs(&self, exprs: &[Expr], slot: u32) -> Vec<Expr> {
-        exprs.iter().map(|expr| self.expr(expr, slot)).collect()
+        self.shared.binary_search(&var).is_ok()
     }
 
     /// That this is the slot.
     fn in_slot(&self, slot: u32) -> Expr {
         equals(self.slot, self.slot_type, slot)
     }
+
+    /// That the slot at hand is before this one.
+    fn before(&self, slot: u32) -> Expr {
+        Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot as i64), Op::Lt])
+    }
 }
 
 fn equals(var: VarId, ty: Type, value: u32) -> Expr {
     Expr::new([Op::Var(var), Op::Const(ty, value as i64), Op::Eq])
+}
+
+fn same(pairs: impl Iterator<Item = (VarId, VarId)>) -> Option<Expr> {
+    pairs.map(|(a, b)| Expr::new([Op::Var(a), Op::Var(b), Op::Eq])).reduce(both)
 }
 
 fn both(a: Expr, b: Expr) -> Expr {
@@ -225,12 +232,39 @@ fn either(a: Expr, b: Expr) -> Expr {
     Expr::new([&a.code[..], &b.code[..], &[Op::Or]].concat())
 }
 
-/// Sets variables to constants where a condition holds.
-fn set(values: &[(VarId, Type, i64)], constraint: Option<Expr>) -> Action {
-    Action::Assign {
-        targets: values.iter().map(|&(var, ..)| var).collect(),
-        values: values.iter().map(|&(_, ty, value)| Expr::new([Op::Const(ty, value)])).collect(),
-        constraint,
+fn constant(ty: Type, value: i64) -> Expr {
+    Expr::new([Op::Const(ty, value)])
+}
+
+/// A parallel assignment under construction.
+#[derive(Default)]
+struct Assign {
+    targets: Vec<VarId>,
+    values: Vec<Expr>,
+    constraint: Option<Expr>,
+}
+
+impl Assign {
+    fn set(mut self, var: VarId, value: Expr) -> Self {
+        self.targets.push(var);
+        self.values.push(value);
+        self
+    }
+
+    fn copy(self, to: &[VarId], from: &[VarId]) -> Self {
+        to.iter().zip(from).fold(self, |all, (&to, &from)| all.set(to, Expr::var(from)))
+    }
+
+    fn when(mut self, condition: impl Into<Option<Expr>>) -> Self {
+        self.constraint = match (self.constraint.take(), condition.into()) {
+            (Some(a), Some(b)) => Some(both(a, b)),
+            (a, b) => a.or(b),
+        };
+        self
+    }
+
+    fn action(self) -> Action {
+        Action::Assign { targets: self.targets, values: self.values, constraint: self.constraint }
     }
 }
 
@@ -244,7 +278,10 @@ impl Translator<'_> {
     fn procedures(&mut self) {
         let program = self.task.program;
         for (id, edge) in program.edges.pairs() {
-            self.translate(id, edge);
+            match edge.action {
+                Action::Call { .. } => self.call(id, edge),
+                _ => self.edge(edge.from, edge.to, edge.action.clone(), Origin::Step(id)),
+            }
         }
         for (proc, data) in program.procs.pairs() {
             let arbitrary = data.results.iter().map(|&ty| Expr::choice(ty)).collect();
@@ -258,147 +295,80 @@ impl Translator<'_> {
         }
         for (at, target) in self.task.targets.iter().enumerate() {
             for &loc in &target.locs {
-                let values = [(self.vars.quit, Type::Bool, 1), (self.vars.bad[at], Type::Bool, 1)];
-                let unwind = self.unwind[program.locs[loc].proc];
-                self.edge(loc, unwind, set(&values, None), Origin::Bad);
+                // A run ends at the first target.
+                let none = self.vars.bad.iter().map(|&bad| Expr::var(bad).negated()).reduce(both);
+                let reach = Assign::default()
+                    .set(self.vars.quit, Expr::bool(true))
+                    .set(self.vars.bad[at], Expr::bool(true))
+                    .set(self.vars.end, Expr::var(self.vars.slot))
+                    .when(none);
+                self.edge(loc, self.unwind[program.locs[loc].proc], reach.action(), Origin::Bad);
             }
         }
+    }
+
+    /// A call: afterwards it is asked whether the thread has quit.
+    fn call(&mut self, id: EdgeId, edge: &Edge) {
+        let proc = self.task.program.locs[edge.from].proc;
+        let back = self.out.loc(proc, edge.span);
+        self.edge(edge.from, back, edge.action.clone(), Origin::Step(id));
+        let quit = Expr::var(self.vars.quit);
+        self.edge(back, self.unwind[proc], Action::Assume(quit.clone()), Origin::Nothing);
+        self.edge(back, edge.to, Action::Assume(quit.negated()), Origin::Nothing);
     }
 
     /// The ways to leave a thread at a location.
     fn leave(&mut self, loc: LocId, proc: ProcId, thread: ThreadId) {
-        let free = self.may_leave();
-        let quit = set(&[(self.vars.quit, Type::Bool, 1)], free.clone());
-        self.edge(loc, self.unwind[proc], quit, Origin::Nothing);
+        let free = self.task.program.atomic.map(|atomic| Expr::var(atomic).negated());
+        let quit = self.left().set(self.vars.quit, Expr::bool(true)).when(free.clone());
+        self.edge(loc, self.unwind[proc], quit.action(), Origin::Nothing);
         let program = self.task.program;
-        let next = program.leaving(loc).iter();
         let touches =
             |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(|&var| self.vars.is_shared(var));
-        if !next.into_iter().any(touches) {
+        if !program.leaving(loc).iter().any(touches) {
             return;
         }
         for slot in 1..self.slots {
-            let mut condition = match self.rounds {
-                true => self.vars.in_slot(slot - 1),
-                false => {
-                    let code = [Op::Var(self.vars.slot), Op::Const(self.vars.slot_type, slot as i64), Op::Lt];
-                    both(Expr::new(code), self.owned(slot, thread))
+            let go_on = self.left().when(free.clone()).when(self.vars.before(slot));
+            let go_on = self.enter(go_on, slot, thread);
+            self.edge(loc, loc, go_on.action(), Origin::Slot(slot));
+        }
+    }
+
+    /// What happens to the slot at hand when it is left.
+    fn left(&self) -> Assign {
+        let mut all = Assign::default();
+        if self.rounds {
+            for (slot, far) in (0..).zip(&self.vars.far) {
+                for (&far, &shared) in far.iter().zip(&self.vars.shared) {
+                    let here = self.vars.in_slot(slot);
+                    let code = [&here.code[..], &[Op::Var(shared), Op::Var(far), Op::Ite]].concat();
+                    all = all.set(far, Expr::new(code));
                 }
-            };
-            condition = free.iter().cloned().fold(condition, both);
-            let go_on = set(&[(self.vars.slot, self.vars.slot_type, slot as i64)], Some(condition));
-            self.edge(loc, loc, go_on, Origin::Slot(slot));
-        }
-    }
-
-    /// That a slot is a context of a thread.
-    fn owned(&self, slot: u32, thread: ThreadId) -> Expr {
-        equals(self.vars.owners[slot as usize], self.vars.owner_type, thread.0)
-    }
-
-    /// That no atomic section keeps the thread; nothing if none can.
-    fn may_leave(&self) -> Option<Expr> {
-        let atomic = self.task.program.atomic?;
-        if !self.vars.is_shared(atomic) {
-            return Some(Expr::var(atomic).negated());
-        }
-        let free = |slot| both(self.vars.in_slot(slot), Expr::var(self.vars.copy(atomic, slot)).negated());
-        (0..self.slots).map(free).reduce(either)
-    }
-
-    fn translate(&mut self, id: EdgeId, edge: &Edge) {
-        let program = self.task.program;
-        let proc = program.locs[edge.from].proc;
-        let touches = mentioned(&edge.action).iter().any(|&var| self.vars.is_shared(var));
-        // What runs before all threads runs in the first slot.
-        let alone = self.thread[proc].is_none() || self.slots == 1 || !touches;
-        if let Action::Call { callee, args, results } = &edge.action {
-            return self.call(id, edge, (*callee, args, results), alone);
-        }
-        if alone {
-            return self.edge(edge.from, edge.to, edge.action.clone(), Origin::Step(id));
-        }
-        for slot in 0..self.slots {
-            let here = self.vars.in_slot(slot);
-            let targets =
-                |vars: &[VarId]| vars.iter().map(|&var| self.vars.copy(var, slot)).collect::<Vec<_>>();
-            let action = match &edge.action {
-                Action::Assume(condition) => Action::Assume(both(self.vars.expr(condition, slot), here)),
-                Action::Assign { targets: vars, values, constraint } => Action::Assign {
-                    targets: targets(vars),
-                    values: self.vars.exprs(values, slot),
-                    constraint: Some(match constraint {
-                        Some(constraint) => both(self.vars.expr(constraint, slot), here),
-                        None => here,
-                    }),
-                },
-                Action::Havoc(vars) => Action::Assign {
-                    targets: targets(vars),
-                    values: vars.iter().map(|&var| Expr::choice(program.vars[var].ty)).collect(),
-                    constraint: Some(here),
-                },
-                Action::Return(values) => {
-                    let values = self.vars.exprs(values, slot);
-                    let between = self.out.loc(proc, edge.span);
-                    self.edge(edge.from, between, Action::Assume(here), Origin::Nothing);
-                    self.edge(between, edge.to, Action::Return(values), Origin::Step(id));
-                    continue;
-                }
-                Action::Call { .. } => unreachable!("calls were translated"),
-            };
-            self.edge(edge.from, edge.to, action, Origin::Step(id));
-        }
-    }
-
-    /// A call: afterwards it is asked whether the thread has quit, and results for shared variables go to the slot in which
-    /// the call returns.
-    fn call(
-        &mut self,
-        id: EdgeId,
-        edge: &Edge,
-        (callee, args, results): (ProcId, &[Expr], &[Option<VarId>]),
-        alone: bool,
-    ) {
-        let program = self.task.program;
-        let proc = program.locs[edge.from].proc;
-        let back = self.out.loc(proc, edge.span);
-        let mut received = results.to_vec();
-        let mut passed_on: Vec<(VarId, VarId)> = Vec::new();
-        if !alone {
-            for result in received.iter_mut().flatten().filter(|var| self.vars.is_shared(**var)) {
-                let name = format!("%result {}", passed_on.len());
-                let local = self.out.local(proc, &name, program.vars[*result].ty);
-                passed_on.push((*result, local));
-                *result = local;
             }
+            return all;
         }
-        let reads = args.iter().flat_map(Expr::reads).any(|var| self.vars.is_shared(var));
-        let slots = if alone || !reads { 1 } else { self.slots };
-        for slot in 0..slots {
-            let from = match slots {
-                1 => edge.from,
-                _ => {
-                    let between = self.out.loc(proc, edge.span);
-                    self.edge(edge.from, between, Action::Assume(self.vars.in_slot(slot)), Origin::Nothing);
-                    between
-                }
-            };
-            let args = self.vars.exprs(args, slot);
-            self.edge(from, back, Action::Call { callee, args, results: received.clone() }, Origin::Step(id));
+        for (slot, &left) in (0..).zip(&self.vars.left) {
+            all = all.set(left, either(Expr::var(left), self.vars.in_slot(slot)));
         }
-        let quit = Expr::var(self.vars.quit);
-        self.edge(back, self.unwind[proc], Action::Assume(quit.clone()), Origin::Nothing);
-        if passed_on.is_empty() {
-            return self.edge(back, edge.to, Action::Assume(quit.negated()), Origin::Nothing);
-        }
-        for slot in 0..self.slots {
-            let action = Action::Assign {
-                targets: passed_on.iter().map(|&(var, _)| self.vars.copy(var, slot)).collect(),
-                values: passed_on.iter().map(|&(_, local)| Expr::var(local)).collect(),
-                constraint: Some(both(quit.clone().negated(), self.vars.in_slot(slot))),
-            };
-            self.edge(back, edge.to, action, Origin::Nothing);
-        }
+        // The last slot may be left anyhow.
+        let seam = |slot: u32| {
+            let here = self.vars.in_slot(slot);
+            let next = self.vars.begin.get(slot as usize + 1);
+            let same = next.and_then(|next| same(self.vars.shared.iter().copied().zip(next.iter().copied())));
+            same.map_or(here.clone(), |same| both(here, same))
+        };
+        all.when((0..self.slots).map(seam).reduce(either))
+    }
+
+    /// A thread goes on at the beginning of a slot.
+    fn enter(&self, all: Assign, slot: u32, thread: ThreadId) -> Assign {
+        let from = if self.rounds { &self.vars.far } else { &self.vars.begin };
+        let owner =
+            (!self.rounds).then(|| equals(self.vars.owners[slot as usize], self.vars.owner_type, thread.0));
+        all.copy(&self.vars.shared, &from[slot as usize])
+            .set(self.vars.slot, constant(self.vars.slot_type, slot as i64))
+            .when(owner)
     }
 
     /// The procedure that runs them all.
@@ -408,9 +378,10 @@ impl Translator<'_> {
         let (entry, exit) = (self.out.procs[main].entry, self.out.procs[main].exit);
         let mut at = self.out.loc(main, Span::default());
         let last = self.out.loc(main, Span::default());
-        let mut values = vec![(self.vars.quit, Type::Bool, 0), (self.vars.slot, self.vars.slot_type, 0)];
-        values.extend(self.vars.bad.iter().map(|&bad| (bad, Type::Bool, 0)));
-        self.edge(entry, at, set(&values, None), Origin::Nothing);
+        let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit]);
+        let clear = flags.fold(Assign::default(), |all, &flag| all.set(flag, Expr::bool(false)));
+        let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, 0));
+        self.edge(entry, at, clear.action(), Origin::Nothing);
         if let Some(prologue) = program.prologue {
             let after = self.out.loc(main, Span::default());
             let next = self.out.loc(main, Span::default());
@@ -425,7 +396,7 @@ impl Translator<'_> {
         for (id, thread) in program.threads.pairs() {
             at = self.run(main, at, id, thread.main);
         }
-        self.edge(at, last, Action::Assume(self.seams()), Origin::Nothing);
+        self.edge(at, last, Action::Assume(self.agreement()), Origin::Nothing);
         let mut targets = Vec::new();
         for (number, target) in self.task.targets.iter().enumerate() {
             let loc = self.out.loc(main, Span::default());
@@ -441,46 +412,66 @@ impl Translator<'_> {
         vec![None; self.task.program.procs[proc].results.len()]
     }
 
-    /// Each slot but the first begins as was guessed.
+    /// The first slot begins with what there is, the others as guessed, or as the script says.
     fn begin_slots(&mut self, main: ProcId, at: LocId) -> LocId {
-        let copies = self.vars.copies.iter().flat_map(|(_, copies)| &copies[1..]);
-        let targets: Vec<VarId> = copies.copied().collect();
-        if targets.is_empty() {
-            return at;
-        }
-        let values = self.vars.guesses.iter().flatten().map(|&guess| Expr::var(guess)).collect();
         let next = self.out.loc(main, Span::default());
-        self.edge(at, next, Action::Assign { targets, values, constraint: None }, Origin::Nothing);
+        let mut all = Assign::default().copy(&self.vars.begin[0], &self.vars.shared);
+        if self.rounds {
+            all = all.copy(&self.vars.far[0], &self.vars.shared);
+            for slot in 1..self.slots as usize {
+                all = all.copy(&self.vars.far[slot], &self.vars.begin[slot]);
+            }
+        }
+        if let Some(script) = self.script {
+            for (&owner, thread) in self.vars.owners.iter().zip(&script.owners) {
+                all = all.set(owner, constant(self.vars.owner_type, thread.0 as i64));
+            }
+            for (copies, known) in self.vars.begin.iter().zip(&script.begins).skip(1) {
+                for (var, value) in known {
+                    if let Ok(place) = self.vars.shared.binary_search(var) {
+                        all = all.set(copies[place], constant(self.task.program.vars[*var].ty, *value));
+                    }
+                }
+            }
+        }
+        self.edge(at, next, all.action(), Origin::Nothing);
         next
     }
 
     /// Runs a thread, or does not.
     fn run(&mut self, main: ProcId, at: LocId, thread: ThreadId, proc: ProcId) -> LocId {
-        let begun = self.out.loc(main, Span::default());
-        let next = self.out.loc(main, Span::default());
-        let slots = if self.rounds { 1 } else { self.slots };
-        for slot in 0..slots {
-            let owned = (!self.rounds).then(|| self.owned(slot, thread));
-            let values =
-                [(self.vars.slot, self.vars.slot_type, slot as i64), (self.vars.quit, Type::Bool, 0)];
-            self.edge(at, begun, set(&values, owned), Origin::Begin(thread, slot));
+        let [begun, back, next] = [(); 3].map(|()| self.out.loc(main, Span::default()));
+        for slot in 0..self.slots {
+            let begin = Assign::default().set(self.vars.quit, Expr::bool(false));
+            let begin = self.enter(begin, slot, thread);
+            self.edge(at, begun, begin.action(), Origin::Begin(thread, slot));
         }
         self.edge(at, next, Action::skip(), Origin::Nothing);
         // A thread's first procedure may have parameters, which are arbitrary.
         let params = self.task.program.procs[proc].params();
         let args = params.iter().map(|&param| Expr::choice(self.task.program.vars[param].ty)).collect();
         let call = Action::Call { callee: proc, args, results: self.nothing(proc) };
-        self.edge(begun, next, call, Origin::Nothing);
+        self.edge(begun, back, call, Origin::Nothing);
+        let quit = Expr::var(self.vars.quit);
+        self.edge(back, next, Action::Assume(quit.clone()), Origin::Nothing);
+        let ended = self.left().when(quit.negated());
+        self.edge(back, next, ended.action(), Origin::Nothing);
         next
     }
 
-    /// That every slot ends as the next one was guessed to begin.
-    fn seams(&self) -> Expr {
+    /// That what was guessed is what happened.
+    fn agreement(&self) -> Expr {
         let mut all = Expr::bool(true);
-        for ((_, copies), guesses) in self.vars.copies.iter().zip(&self.vars.guesses) {
-            for (&end, &begin) in copies.iter().zip(guesses) {
-                all = both(all, Expr::new([Op::Var(end), Op::Var(begin), Op::Eq]));
+        if self.rounds {
+            for (far, begin) in self.vars.far.iter().zip(&self.vars.begin[1..]) {
+                all = same(far.iter().copied().zip(begin.iter().copied())).into_iter().fold(all, both);
             }
+            return all;
+        }
+        for (slot, &left) in (0..).zip(&self.vars.left) {
+            // A slot before the end was left.
+            let after = Expr::new([Op::Var(self.vars.end), Op::Const(self.vars.slot_type, slot), Op::Le]);
+            all = both(all, either(Expr::var(left), after));
         }
         all
     }
