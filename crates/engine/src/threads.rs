@@ -9,13 +9,16 @@
 //! make no difference.
 
 use crate::budget::{Budget, Observer};
-use crate::door::{Choice, verify};
+use crate::door::{Choice, Unsupported, verify};
+use crate::encode::bounded;
+use crate::fixpoint::representable;
+use crate::fixpoint::switches::{self, Scripted};
 use crate::reduce::interleaved::interleaving;
-use crate::reduce::sequential::sequentialise;
-use crate::verdict::{Report, Verdict, Why};
+use crate::reduce::sequential::{Script, sequentialise};
+use crate::verdict::{Outcome, Report, Verdict, Why};
 use postbop_ir::interleave::Schedule;
 use postbop_ir::replay::complete_interleaving;
-use postbop_ir::{Target, Task};
+use postbop_ir::{Interleaving, Target, Task};
 use std::time::Duration;
 
 /// How long the number of switches may grow where nobody set a limit.
@@ -101,22 +104,67 @@ fn within(
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
-    let sequential = sequentialise(task, schedule, None);
+    let report = match choice {
+        Choice::Auto | Choice::Named("fixpoint") => by_formula(task, schedule, budget, observer),
+        _ => by_sequence(task, schedule, None, choice, budget, observer),
+    };
+    Report { bound: Some(schedule), ..report }
+}
+
+/// As a sequential program.
+fn by_sequence(
+    task: &Task,
+    schedule: Schedule,
+    script: Option<&Script>,
+    choice: Choice,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
+    let sequential = sequentialise(task, schedule, script);
     let asked = Task { program: &sequential.program, targets: &sequential.targets, shortest: false };
     let mut report = verify(&asked, choice, budget, observer);
     for (verdict, target) in report.verdicts.iter_mut().zip(task.targets) {
         if let Verdict::Violated(trace) = verdict {
             let run = interleaving(task.program, &sequential, schedule, trace);
-            *verdict = match run {
-                Err(why) => Verdict::Unknown(why),
-                Ok(mut run) => match complete_interleaving(task.program, &mut run, &target.locs) {
-                    Ok(()) => Verdict::Interleaved(run),
-                    Err(rejected) => Verdict::Unknown(Why::EngineBug(format!(
-                        "an interleaving does not replay: {rejected}"
-                    ))),
-                },
-            };
+            *verdict = run.map_or_else(Verdict::Unknown, |run| believe(task, target, run));
         }
     }
-    Report { bound: Some(schedule), ..report }
+    report
+}
+
+/// Lets a violation through only if its interleaving replays.
+fn believe(task: &Task, target: &Target, mut run: Interleaving) -> Verdict {
+    match complete_interleaving(task.program, &mut run, &target.locs) {
+        Ok(()) => Verdict::Interleaved(run),
+        Err(rejected) => {
+            Verdict::Unknown(Why::EngineBug(format!("an interleaving does not replay: {rejected}")))
+        }
+    }
+}
+
+/// By a formula, which tells the script of a run; the run itself is found as that of a sequential program.
+fn by_formula(task: &Task, schedule: Schedule, budget: &Budget, observer: &mut dyn Observer) -> Report {
+    if let Err(Unsupported(what)) = bounded(task).and_then(|()| representable(task.program)) {
+        let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
+        return Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, bound: None, stats };
+    }
+    let (answers, stats) = switches::check(task, schedule, budget);
+    let mut verdict = |(answer, target): (Result<Scripted, Why>, &Target)| match answer {
+        Err(why) => Verdict::Unknown(why),
+        Ok(Scripted::Never) => Verdict::Holds,
+        Ok(Scripted::Reached(script)) => {
+            let one = Task { targets: std::slice::from_ref(target), ..*task };
+            let slots = Schedule::Switches(script.owners.len().saturating_sub(1) as u32);
+            let script = (!script.owners.is_empty()).then_some(&script);
+            let report = by_sequence(&one, slots, script, Choice::Auto, budget, observer);
+            match report.verdicts.into_iter().next() {
+                Some(Verdict::Holds) | None => {
+                    Verdict::Unknown(Why::EngineBug("no run follows the script of a violation".into()))
+                }
+                Some(verdict) => verdict,
+            }
+        }
+    };
+    let verdicts: Vec<Verdict> = answers.into_iter().zip(task.targets).map(&mut verdict).collect();
+    Report { engine: "fixpoint", by: vec!["fixpoint"; task.targets.len()], verdicts, bound: None, stats }
 }

@@ -17,7 +17,7 @@
 //! A worklist over locations; each set holds one bit per field of its procedure and only grows.
 
 use super::scope::Scopes;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Table};
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Loc, LocId, Op, ProcId, Program, Table, VarId};
 use postbop_kit::bits;
 
 /// For each location the fields whose values matter there.
@@ -42,6 +42,27 @@ impl Live {
                 if exit { scopes.len(program, loc.proc) } else { scopes.first_result(program, loc.proc) };
             let first = live.first[id] as usize;
             for field in 0..count {
+                bits::insert(&mut live.words[first..], field);
+            }
+        }
+        live
+    }
+
+    /// As [`Live::new`], but a global that matters anywhere matters everywhere: another thread may look at it. So do those
+    /// that are named.
+    pub fn threads(program: &Program, scopes: &Scopes, named: &[VarId]) -> Self {
+        let mut live = Live::new(program, scopes);
+        let matters = |var: &VarId| {
+            let at = |(id, loc): (LocId, &Loc)| {
+                let field = scopes.field(program, loc.proc, *var);
+                field.is_some_and(|field| bits::contains(live.at(program, id), field))
+            };
+            named.contains(var) || program.locs.pairs().any(at)
+        };
+        let global: Vec<VarId> = program.globals().filter(matters).collect();
+        for (id, loc) in program.locs.pairs() {
+            let first = live.first[id] as usize;
+            for field in global.iter().filter_map(|&var| scopes.field(program, loc.proc, var)) {
                 bits::insert(&mut live.words[first..], field);
             }
         }

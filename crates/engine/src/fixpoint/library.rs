@@ -42,3 +42,6 @@ pub const DEFAULT: Algorithm = Algorithm {
 pub fn algorithm(name: &str) -> Option<Algorithm> {
     LIBRARY.iter().find(|algorithm| algorithm.name == name).copied()
 }
+
+/// What programs with threads can do together, within a schedule.
+pub const SWITCHES: &str = include_str!("library/switches.fix");

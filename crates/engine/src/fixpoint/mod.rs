@@ -15,6 +15,7 @@ pub mod library;
 mod past;
 pub mod run;
 mod solve;
+pub mod switches;
 mod template;
 
 use crate::budget::{Budget, Observer};

@@ -14,8 +14,9 @@
 use crate::encode::blast::{Bits, Wires, blast, width};
 use crate::encode::machine::code::{Code, Compiled, Machine, Set};
 use crate::encode::wiring::Wiring;
+use crate::reduce::sequential::{fronts, shared, thread_of};
 use postbop_front::fix::{Piece, Signature, Sort};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::bits;
 use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply};
@@ -24,7 +25,8 @@ use rustc_hash::FxHashMap as HashMap;
 /// The domains of program counters, locals and globals.
 pub const PC: DomainId = DomainId(0);
 const LOCAL: DomainId = DomainId(1);
-const GLOBAL: DomainId = DomainId(2);
+/// See [`PC`].
+pub const GLOBAL: DomainId = DomainId(2);
 
 /// The relations that a program supplies, in the order of their numbers.
 const RELATIONS: &[(&str, &[&str])] = &[
@@ -39,6 +41,11 @@ const RELATIONS: &[(&str, &[&str])] = &[
     ("Exit", &["Pc"]),
     ("Init", &["Pc"]),
     ("Target", &["Pc"]),
+    // Of programs with threads.
+    ("NoPrologue", &[]),
+    ("Begins", &["Thread", "Pc"]),
+    ("Resume", &["Pc"]),
+    ("MayLeave", &["State"]),
 ];
 
 /// `Target`.
@@ -95,6 +102,25 @@ impl<'m, 'a> Template<'m, 'a> {
         &self.signature
     }
 
+    /// Names for numbers in formulas.
+    pub fn name_constants(&mut self, constants: &[(&str, i64)]) {
+        self.signature.constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    }
+
+    /// The values that literals give to globals, given the levels of a copy of all globals; what they leave open is zero.
+    pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, i64)> {
+        let (program, scopes) = (self.machine.program, &self.machine.scopes);
+        let state = [Vec::new(), Vec::new(), levels.to_vec()];
+        let value = |(field, &var): (usize, &VarId)| {
+            let bits = self.levels(program.main, field, &state);
+            let value = bits.iter().rev().fold(0i64, |value, &level| value << 1 | truth(level) as i64);
+            let spare = 64 - bits.len();
+            let signed = program.vars[var].ty.min() < 0;
+            (var, if signed { value << spare >> spare } else { value })
+        };
+        scopes.globals(program.main).iter().enumerate().map(value).collect()
+    }
+
     /// The number of a location.
     pub fn code(&self, loc: LocId) -> u64 {
         self.code[loc]
@@ -133,6 +159,7 @@ impl<'m, 'a> Template<'m, 'a> {
             ("Pc".to_owned(), Sort::Domain(PC)),
             ("Local".to_owned(), Sort::Domain(LOCAL)),
             ("Global".to_owned(), Sort::Domain(GLOBAL)),
+            ("Thread".to_owned(), Sort::Range(0, program.threads.len() as i64 - 1)),
         ];
         let sort =
             |name: &&str| sorts.iter().find(|(known, _)| known == name).expect("it is listed").1.clone();
@@ -186,9 +213,7 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// The literals of a program counter.
     pub fn pc_literals(&self, loc: LocId, levels: &[u32]) -> Vec<(u32, bool)> {
-        let code = self.code(loc);
-        let bit = |(at, &level): (usize, &u32)| (level, code >> (levels.len() - 1 - at) & 1 != 0);
-        levels.iter().enumerate().map(bit).collect()
+        number_literals(self.code(loc), levels)
     }
 
     fn pc(&self, bdd: &mut Bdd, pins: &[(LocId, &[u32])]) -> Result<Ref, Interrupted> {
@@ -324,6 +349,22 @@ impl<'m, 'a> Template<'m, 'a> {
         bdd.and(pcs, same)
     }
 
+    /// That a thread may be left: where it has ended, and between statements outside of atomic sections.
+    fn may_leave(&self, bdd: &mut Bdd, state: State) -> Result<Ref, Interrupted> {
+        let program = self.machine.program;
+        let between = program.locs.pairs().filter(|(_, loc)| !loc.inner).map(|(id, _)| id);
+        let mut between = self.pcs(bdd, between, &state[0])?;
+        if let Some(atomic) = program.atomic {
+            let field =
+                self.machine.scopes.field(program, program.main, atomic).expect("all globals are there");
+            let atomic = bdd.var(self.levels(program.main, field, state)[0])?;
+            between = bdd.and(between, !atomic)?;
+        }
+        let ends = program.threads.iter().map(|thread| program.procs[thread.main].exit);
+        let ended = self.pcs(bdd, ends, &state[0])?;
+        bdd.or(between, ended)
+    }
+
     /// The union over all edges of a kind.
     fn over(
         &self,
@@ -348,6 +389,12 @@ impl<'m, 'a> Template<'m, 'a> {
         let parts = locs.map(|loc| self.pc(bdd, &[(loc, levels)])).collect::<Result<Vec<Ref>, _>>()?;
         union(bdd, parts)
     }
+}
+
+/// The literals under which levels, the first the most significant, read as a number.
+fn number_literals(number: u64, levels: &[u32]) -> Vec<(u32, bool)> {
+    let bit = |(at, &level): (usize, &u32)| (level, number >> (levels.len() - 1 - at) & 1 != 0);
+    levels.iter().enumerate().map(bit).collect()
 }
 
 /// The union of many sets, neighbours first.
@@ -399,8 +446,27 @@ impl Supply for Template<'_, '_> {
             }),
             "Entry" => self.pcs(bdd, program.procs.iter().map(|proc| proc.entry), &args[0]),
             "Exit" => self.pcs(bdd, program.procs.iter().map(|proc| proc.exit), &args[0]),
-            "Init" => self.pcs(bdd, std::iter::once(program.procs[program.main].entry), &args[0]),
+            "Init" => {
+                let first = if program.is_sequential() { Some(program.main) } else { program.prologue };
+                self.pcs(bdd, first.into_iter().map(|proc| program.procs[proc].entry), &args[0])
+            }
             "Target" => self.pcs(bdd, self.targets.iter().copied(), &args[0]),
+            "NoPrologue" => Ok(if program.prologue.is_none() { Ref::TRUE } else { Ref::FALSE }),
+            "Begins" => {
+                let begin = |(id, thread): (ThreadId, &Thread)| {
+                    let here = self.pc(bdd, &[(program.procs[thread.main].entry, &args[1])])?;
+                    let who = bdd.cube(&number_literals(id.0 as u64, &args[0]))?;
+                    bdd.and(here, who)
+                };
+                let parts = program.threads.pairs().map(begin).collect::<Result<Vec<Ref>, _>>()?;
+                union(bdd, parts)
+            }
+            "Resume" => {
+                let thread = thread_of(program);
+                let locs = fronts(program, &shared(program, &thread), &thread);
+                self.pcs(bdd, locs.into_iter(), &args[0])
+            }
+            "MayLeave" => self.may_leave(bdd, args),
             other => unreachable!("nobody supplies {other}"),
         }
     }

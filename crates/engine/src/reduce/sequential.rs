@@ -28,8 +28,8 @@
 
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{
-    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Span, Table, Target, Task, ThreadId,
-    Type, VarId,
+    Action, Builder, Edge, EdgeId, Expr, Loc, LocId, Op, ProcId, Program, Span, Table, Target, Task,
+    ThreadId, Type, VarId,
 };
 
 /// What an edge of the sequential program stands for.
@@ -154,6 +154,17 @@ pub fn shared(program: &Program, thread: &Table<ProcId, Option<ThreadId>>) -> Ve
     shared
 }
 
+/// The locations between statements in front of an edge that mentions a shared variable: where a thread that is left
+/// is worth coming back to.
+pub fn fronts(program: &Program, shared: &[VarId], thread: &Table<ProcId, Option<ThreadId>>) -> Vec<LocId> {
+    let is_shared = |var: &VarId| shared.binary_search(var).is_ok();
+    let touches = |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(is_shared);
+    let fits = |&(id, loc): &(LocId, &Loc)| {
+        thread[loc.proc].is_some() && !loc.inner && program.leaving(id).iter().any(touches)
+    };
+    program.locs.pairs().filter(fits).map(|(id, _)| id).collect()
+}
+
 /// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one.
 pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -> Sequential {
     let (slots, rounds) = match schedule {
@@ -201,9 +212,6 @@ impl Vars {
         Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, bad }
     }
 
-    fn is_shared(&self, var: VarId) -> bool {
-        self.shared.binary_search(&var).is_ok()
-    }
 
     /// That this is the slot.
     fn in_slot(&self, slot: u32) -> Expr {
@@ -288,10 +296,12 @@ impl Translator<'_> {
             self.edge(self.unwind[proc], data.exit, Action::Return(arbitrary), Origin::Nothing);
         }
         for (loc, data) in program.locs.pairs() {
-            let Some(thread) = self.thread[data.proc] else { continue };
-            if !data.inner && program.procs[data.proc].exit != loc {
-                self.leave(loc, data.proc, thread);
+            if self.thread[data.proc].is_some() && !data.inner && program.procs[data.proc].exit != loc {
+                self.quit(loc, data.proc);
             }
+        }
+        for loc in fronts(program, &self.vars.shared, &self.thread) {
+            self.go_on(loc);
         }
         for (at, target) in self.task.targets.iter().enumerate() {
             for &loc in &target.locs {
@@ -317,19 +327,22 @@ impl Translator<'_> {
         self.edge(back, edge.to, Action::Assume(quit.negated()), Origin::Nothing);
     }
 
-    /// The ways to leave a thread at a location.
-    fn leave(&mut self, loc: LocId, proc: ProcId, thread: ThreadId) {
-        let free = self.task.program.atomic.map(|atomic| Expr::var(atomic).negated());
-        let quit = self.left().set(self.vars.quit, Expr::bool(true)).when(free.clone());
+    /// That no atomic section keeps the thread.
+    fn free(&self) -> Option<Expr> {
+        self.task.program.atomic.map(|atomic| Expr::var(atomic).negated())
+    }
+
+    /// Leaves a thread for good.
+    fn quit(&mut self, loc: LocId, proc: ProcId) {
+        let quit = self.left().set(self.vars.quit, Expr::bool(true)).when(self.free());
         self.edge(loc, self.unwind[proc], quit.action(), Origin::Nothing);
-        let program = self.task.program;
-        let touches =
-            |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(|&var| self.vars.is_shared(var));
-        if !program.leaving(loc).iter().any(touches) {
-            return;
-        }
+    }
+
+    /// Leaves a thread and goes on in a later slot.
+    fn go_on(&mut self, loc: LocId) {
+        let thread = self.thread[self.task.program.locs[loc].proc].expect("a thread comes here");
         for slot in 1..self.slots {
-            let go_on = self.left().when(free.clone()).when(self.vars.before(slot));
+            let go_on = self.left().when(self.free()).when(self.vars.before(slot));
             let go_on = self.enter(go_on, slot, thread);
             self.edge(loc, loc, go_on.action(), Origin::Slot(slot));
         }

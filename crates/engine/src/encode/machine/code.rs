@@ -110,6 +110,14 @@ impl<'a> Machine<'a> {
         Machine::with(program, scopes, live)
     }
 
+    /// The machine of a program with threads, in which every procedure has all globals.
+    pub fn threads(program: &'a Program) -> Self {
+        let scopes = Scopes::full(program);
+        let named: Vec<VarId> = program.atomic.into_iter().collect();
+        let live = Live::threads(program, &scopes, &named);
+        Machine::with(program, scopes, live)
+    }
+
     fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
         let kin = Kin::new(program, &scopes, &live);
         let layouts = (0..kin.proc_classes).map(|_| OnceCell::new()).collect();
