@@ -32,6 +32,15 @@ impl Budget {
         if self.time.is_some() { self } else { self.with_time(limit) }
     }
 
+    /// A budget with one part of so many of the time that is left.
+    pub fn share(&self, parts: u32) -> Self {
+        let mut share = self.clone();
+        if let Some((start, limit)) = self.time {
+            share.time = Some((start, start.elapsed() + limit.saturating_sub(start.elapsed()) / parts));
+        }
+        share
+    }
+
     /// Limits the memory, in bytes. `used` tells how much the process holds: only the host knows its allocator.
     pub fn with_memory(mut self, limit: u64, used: fn() -> u64) -> Self {
         self.memory = Some(limit);

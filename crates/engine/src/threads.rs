@@ -2,11 +2,17 @@
 //!
 //! # Idea
 //!
-//! What threads can do together is decided within a *schedule*, a bound on context switches or on rounds. Within one, a
-//! program with threads becomes a sequential program ([`crate::reduce::sequential`]) that any engine takes. Where no bound is
-//! given the number of switches grows from 0 until the time is up, so the first run that is found has the fewest.
-//! A verdict `holds` says so much: within the bound of the report. It has no bound only where more switches provably
-//! make no difference.
+//! What threads can do together is decided within a *schedule*, a bound on context switches or on rounds. There are three
+//! ways, and each judges the others:
+//!
+//! * by a formula ([`crate::fixpoint::switches`]), which takes recursion and keeps to what is reached;
+//! * as a sequential program that guesses what threads do to each other ([`crate::reduce::sequential`]), which any engine
+//!   takes;
+//! * as one procedure, for threads without recursion ([`crate::reduce::product`]), with or without a bound.
+//!
+//! Where no bound is given, threads without recursion are decided once and for all by the last, if time permits. Otherwise
+//! the number of switches grows from 0 until the time is up, so the first run that is found has the fewest. A verdict
+//! `holds` says so much: within the bound of the report. It has no bound only where all runs were looked at.
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Choice, Unsupported, verify};
@@ -14,7 +20,8 @@ use crate::encode::bounded;
 use crate::fixpoint::representable;
 use crate::fixpoint::switches::{self, Scripted};
 use crate::reduce::interleaved::interleaving;
-use crate::reduce::sequential::{Script, sequentialise};
+use crate::reduce::product::product;
+use crate::reduce::sequential::{Script, Sequential, sequentialise};
 use crate::verdict::{Outcome, Report, Verdict, Why};
 use postbop_ir::interleave::Schedule;
 use postbop_ir::replay::complete_interleaving;
@@ -23,6 +30,9 @@ use std::time::Duration;
 
 /// How long the number of switches may grow where nobody set a limit.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much work `explicit` may put into all runs of threads without recursion before the formula gets its turn.
+const TRIAL: u64 = 3_000_000;
 
 /// Answers a task about a program with threads, within a schedule or within ever more switches. With `shortest`, each
 /// trace has the fewest switches, or rounds, that there are.
@@ -33,19 +43,34 @@ pub fn verify_threads(
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
-    match (schedule, task.shortest) {
-        (Some(schedule), false) => within(task, schedule, choice, budget, observer),
-        (Some(Schedule::Switches(most)), true) => {
+    // A formula with few copies of the shared variables is so much faster than one with many that it pays to begin small.
+    let grow = task.shortest || by_itself(choice);
+    match schedule {
+        Some(schedule) if !grow => within(task, schedule, choice, budget, observer),
+        Some(Schedule::Switches(most)) => {
             growing(task, (0..=most).map(Schedule::Switches), choice, budget, observer)
         }
-        (Some(Schedule::Rounds(most)), true) => {
+        Some(Schedule::Rounds(most)) => {
             growing(task, (1..=most).map(Schedule::Rounds), choice, budget, observer)
         }
-        (None, _) => {
+        None => {
             let budget = budget.clone().or_time(PATIENCE);
+            if choice == Choice::Auto
+                && let Ok(product) = product(task, None)
+            {
+                let report = ask(task, &product, false, Choice::Auto, &budget.share(2), observer);
+                if is_answered(&report) {
+                    return report;
+                }
+            }
             growing(task, (0..).map(Schedule::Switches), choice, &budget, observer)
         }
     }
+}
+
+/// Whether threads are left to the formula.
+fn by_itself(choice: Choice) -> bool {
+    matches!(choice, Choice::Auto | Choice::Named("fixpoint"))
 }
 
 /// Answers within one schedule after the other, until all is answered or the budget is used up.
@@ -104,11 +129,25 @@ fn within(
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
-    let report = match choice {
-        Choice::Auto | Choice::Named("fixpoint") => by_formula(task, schedule, budget, observer),
-        _ => by_sequence(task, schedule, None, choice, budget, observer),
+    let bound = Some(schedule);
+    if choice == Choice::Auto
+        && let Ok(product) = product(task, bound)
+    {
+        let trial = budget.clone().with_effort(TRIAL);
+        let report = ask(task, &product, false, Choice::Named("explicit"), &trial, observer);
+        if is_answered(&report) {
+            return Report { bound, ..report };
+        }
+    }
+    let report = match by_itself(choice) {
+        true => by_formula(task, schedule, budget, observer),
+        false => by_sequence(task, schedule, None, choice, budget, observer),
     };
-    Report { bound: Some(schedule), ..report }
+    Report { bound, ..report }
+}
+
+fn is_answered(report: &Report) -> bool {
+    !report.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
 }
 
 /// As a sequential program.
@@ -121,11 +160,24 @@ fn by_sequence(
     observer: &mut dyn Observer,
 ) -> Report {
     let sequential = sequentialise(task, schedule, script);
+    let rounds = matches!(schedule, Schedule::Rounds(_));
+    ask(task, &sequential, rounds, choice, budget, observer)
+}
+
+/// Asks an engine about a sequential program that stands for one with threads.
+fn ask(
+    task: &Task,
+    sequential: &Sequential,
+    rounds: bool,
+    choice: Choice,
+    budget: &Budget,
+    observer: &mut dyn Observer,
+) -> Report {
     let asked = Task { program: &sequential.program, targets: &sequential.targets, shortest: false };
     let mut report = verify(&asked, choice, budget, observer);
     for (verdict, target) in report.verdicts.iter_mut().zip(task.targets) {
         if let Verdict::Violated(trace) = verdict {
-            let run = interleaving(task.program, &sequential, schedule, trace);
+            let run = interleaving(task.program, sequential, rounds, trace);
             *verdict = run.map_or_else(Verdict::Unknown, |run| believe(task, target, run));
         }
     }

@@ -51,22 +51,29 @@ impl Live {
     /// As [`Live::new`], but a global that matters anywhere matters everywhere: another thread may look at it. So do those
     /// that are named.
     pub fn threads(program: &Program, scopes: &Scopes, named: &[VarId]) -> Self {
-        let mut live = Live::new(program, scopes);
-        let matters = |var: &VarId| {
-            let at = |(id, loc): (LocId, &Loc)| {
-                let field = scopes.field(program, loc.proc, *var);
-                field.is_some_and(|field| bits::contains(live.at(program, id), field))
-            };
-            named.contains(var) || program.locs.pairs().any(at)
-        };
-        let global: Vec<VarId> = program.globals().filter(matters).collect();
-        for (id, loc) in program.locs.pairs() {
-            let first = live.first[id] as usize;
-            for field in global.iter().filter_map(|&var| scopes.field(program, loc.proc, var)) {
-                bits::insert(&mut live.words[first..], field);
+        let mut everywhere = named.to_vec();
+        loop {
+            let mut live = Live::nothing(program, scopes);
+            for (id, loc) in program.locs.pairs() {
+                let first = live.first[id] as usize;
+                for field in everywhere.iter().filter_map(|&var| scopes.field(program, loc.proc, var)) {
+                    bits::insert(&mut live.words[first..], field);
+                }
             }
+            let live = Solver::new(program, scopes, live).solve();
+            let matters = |var: &VarId| {
+                let at = |(id, loc): (LocId, &Loc)| {
+                    let field = scopes.field(program, loc.proc, *var);
+                    field.is_some_and(|field| bits::contains(live.at(program, id), field))
+                };
+                program.locs.pairs().any(at)
+            };
+            let more: Vec<VarId> = program.globals().filter(matters).collect();
+            if more.len() == everywhere.len() {
+                return live;
+            }
+            everywhere = more;
         }
-        live
     }
 
     fn nothing(program: &Program, scopes: &Scopes) -> Self {

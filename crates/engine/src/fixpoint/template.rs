@@ -107,7 +107,8 @@ impl<'m, 'a> Template<'m, 'a> {
         self.signature.constants = constants.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
     }
 
-    /// The values that literals give to globals, given the levels of a copy of all globals; what they leave open is zero.
+    /// The values that literals give to the globals that matter, given the levels of a copy of all globals; what they leave
+    /// open is zero.
     pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, i64)> {
         let (program, scopes) = (self.machine.program, &self.machine.scopes);
         let state = [Vec::new(), Vec::new(), levels.to_vec()];
@@ -118,7 +119,9 @@ impl<'m, 'a> Template<'m, 'a> {
             let signed = program.vars[var].ty.min() < 0;
             (var, if signed { value << spare >> spare } else { value })
         };
-        scopes.globals(program.main).iter().enumerate().map(value).collect()
+        let entry = program.procs[program.main].entry;
+        let globals = scopes.globals(program.main).iter().enumerate();
+        globals.filter(|&(field, _)| self.machine.is_live(entry, field)).map(value).collect()
     }
 
     /// The number of a location.

@@ -5,9 +5,8 @@
 
 use super::sequential::{Origin, Sequential};
 use crate::verdict::Why;
-use postbop_ir::interleave::Schedule;
 use postbop_ir::trace::Known;
-use postbop_ir::{Context, Interleaving, Program, SegmentId, Step, ThreadId, Trace};
+use postbop_ir::{Context, Frame, Interleaving, Program, Step, ThreadId, Trace};
 use std::collections::BTreeMap;
 
 /// The longest interleaving that is written out.
@@ -32,7 +31,7 @@ struct Dealer<'a> {
 pub fn interleaving(
     program: &Program,
     sequential: &Sequential,
-    schedule: Schedule,
+    rounds: bool,
     trace: &Trace,
 ) -> Result<Interleaving, Why> {
     let mut dealer = Dealer {
@@ -47,39 +46,48 @@ pub fn interleaving(
         count: 0,
     };
     dealer.deal()?;
-    Ok(dealer.finish(schedule))
+    Ok(dealer.finish(rounds))
 }
 
 impl Dealer<'_> {
     fn deal(&mut self) -> Result<(), Why> {
-        let frame = &self.trace.frames[0];
-        let own = |var: &postbop_ir::VarId| self.program.vars.get(*var).is_some();
-        self.initial.extend(frame.entry.iter().filter(|(var, _)| own(var)));
-        // Segments under way, with the next step of each.
-        let mut work: Vec<(Option<SegmentId>, usize)> = vec![(None, 0)];
-        while let Some((segment, at)) = work.last_mut() {
-            let steps = match segment {
-                Some(segment) => &self.trace.segments[*segment].frame.steps,
-                None => &frame.steps,
-            };
-            let Some(step) = steps.get(*at) else {
-                work.pop();
-                continue;
-            };
-            *at += 1;
-            let main = segment.is_none();
-            self.step(step, main)?;
-            if let Some(call) = step.call {
-                work.push((Some(call), 0));
+        let frames = &self.trace.frames;
+        for (var, value) in &frames[0].entry {
+            if self.program.vars.get(*var).is_some() {
+                self.initial.push((*var, *value));
+            } else if let Some(&local) = self.sequential.firsts.get(var) {
+                self.initial.push((local, *value));
+            }
+        }
+        for (depth, frame) in frames.iter().enumerate() {
+            // Segments under way, with the next step of each.
+            let mut work: Vec<(&Frame, usize)> = vec![(frame, 0)];
+            while let Some((here, at)) = work.last_mut() {
+                let Some(step) = here.steps.get(*at) else {
+                    work.pop();
+                    continue;
+                };
+                *at += 1;
+                let main = depth == 0 && work.len() == 1;
+                let pending = work.len() == 1 && work[0].1 == frame.steps.len();
+                let inside = match step.call {
+                    Some(call) => Some(&self.trace.segments[call].frame),
+                    None => frames.get(depth + 1).filter(|_| pending),
+                };
+                self.step(step, inside, main)?;
+                if let Some(call) = step.call {
+                    work.push((&self.trace.segments[call].frame, 0));
+                }
             }
         }
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, main: bool) -> Result<(), Why> {
+    fn step(&mut self, step: &Step, inside: Option<&Frame>, main: bool) -> Result<(), Why> {
         match self.sequential.origins[step.edge] {
             Origin::Begin(thread, slot) => self.now = Some((slot, thread)),
             Origin::Slot(slot) => self.now = self.now.map(|(_, thread)| (slot, thread)),
+            Origin::Switch(thread) => self.now = Some((self.now.map_or(0, |(slot, _)| slot + 1), thread)),
             Origin::Bad => self.end = Some(self.now),
             Origin::Step(edge) => {
                 self.count += 1;
@@ -87,23 +95,27 @@ impl Dealer<'_> {
                     return Err(Why::Unsupported(format!("a trace of more than {LONGEST} steps")));
                 }
                 let mut choices = step.choices.clone();
-                self.locals(step, &mut choices);
+                if let Some(frame) = inside {
+                    self.locals(frame, &mut choices);
+                }
                 let step = Step { edge, choices, call: None };
                 match self.now {
                     Some(now) => self.contexts.entry(now).or_default().push(step),
                     None => self.prologue.push(step),
                 }
             }
-            Origin::Nothing if main && step.call.is_some() => self.first_locals(step),
-            Origin::Nothing => {}
+            Origin::Nothing => {
+                if let Some(frame) = inside.filter(|_| main) {
+                    let locals = &self.program.procs[frame.proc].locals;
+                    self.initial.extend(frame.entry.iter().filter(|(var, _)| locals.contains(var)));
+                }
+            }
         }
         Ok(())
     }
 
     /// What the locals of the procedure that a call enters hold at first, as choices of the call.
-    fn locals(&self, step: &Step, choices: &mut Vec<Option<i64>>) {
-        let Some(segment) = step.call else { return };
-        let frame = &self.trace.segments[segment].frame;
+    fn locals(&self, frame: &Frame, choices: &mut Vec<Option<i64>>) {
         let proc = &self.program.procs[frame.proc];
         let value = |var| frame.entry.iter().find(|(known, _)| *known == var).map(|&(_, value)| value);
         let values: Vec<Option<i64>> = proc.locals[proc.params..].iter().map(|&var| value(var)).collect();
@@ -112,21 +124,11 @@ impl Dealer<'_> {
         }
     }
 
-    /// What the locals of a thread's first procedure, or of the prologue, hold at first.
-    fn first_locals(&mut self, step: &Step) {
-        let Some(segment) = step.call else { return };
-        let frame = &self.trace.segments[segment].frame;
-        let locals = &self.program.procs[frame.proc].locals;
-        self.initial.extend(frame.entry.iter().filter(|(var, _)| locals.contains(var)));
-    }
-
-    fn finish(mut self, schedule: Schedule) -> Interleaving {
-        let end = self.end.expect("the run comes to a target");
+    fn finish(mut self, rounds: bool) -> Interleaving {
+        // Where nothing says so the run is at a target when it is over.
+        let end = self.end.unwrap_or(self.now);
         let mut contexts: Vec<Context> = Vec::new();
-        let last = end.map(|(slot, thread)| match schedule {
-            Schedule::Switches(_) => (slot, ThreadId(u32::MAX)),
-            Schedule::Rounds(_) => (slot, thread),
-        });
+        let last = end.map(|(slot, thread)| if rounds { (slot, thread) } else { (slot, ThreadId(u32::MAX)) });
         let all = std::mem::take(&mut self.contexts);
         for ((slot, thread), steps) in all.into_iter().filter(|_| end.is_some()) {
             if last.is_some_and(|last| (slot, thread) > last) {

@@ -23,6 +23,7 @@ mod compose;
 mod draft;
 pub mod interleaved;
 mod lift;
+pub mod product;
 mod prune;
 pub mod sequential;
 

@@ -31,6 +31,7 @@ use postbop_ir::{
     Action, Builder, Edge, EdgeId, Expr, Loc, LocId, Op, ProcId, Program, Span, Table, Target, Task,
     ThreadId, Type, VarId,
 };
+use rustc_hash::FxHashMap as HashMap;
 
 /// What an edge of the sequential program stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub enum Origin {
     Nothing,
     /// A thread begins, in this slot.
     Begin(ThreadId, u32),
+    /// Another thread goes on.
+    Switch(ThreadId),
     /// The thread goes on in this slot.
     Slot(u32),
     /// The run is at a target.
@@ -55,6 +58,8 @@ pub struct Sequential {
     pub targets: Vec<Target>,
     /// What its edges stand for.
     pub origins: Table<EdgeId, Origin>,
+    /// The variables of its main procedure that are locals of the procedures in which threads start.
+    pub firsts: HashMap<VarId, VarId>,
 }
 
 /// What is known of a run: who has each slot, and the values of shared variables with which slots begin.
@@ -99,8 +104,8 @@ struct Translator<'a> {
     unwind: Table<ProcId, LocId>,
 }
 
-/// The bits of numbers up to this one.
-fn number(most: u32) -> Type {
+/// The type of numbers up to this one.
+pub fn number(most: u32) -> Type {
     Type::Uint((32 - most.leading_zeros()).max(1) as u8)
 }
 
@@ -212,7 +217,6 @@ impl Vars {
         Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, bad }
     }
 
-
     /// That this is the slot.
     fn in_slot(&self, slot: u32) -> Expr {
         equals(self.slot, self.slot_type, slot)
@@ -224,7 +228,8 @@ impl Vars {
     }
 }
 
-fn equals(var: VarId, ty: Type, value: u32) -> Expr {
+/// That a variable is a number.
+pub fn equals(var: VarId, ty: Type, value: u32) -> Expr {
     Expr::new([Op::Var(var), Op::Const(ty, value as i64), Op::Eq])
 }
 
@@ -232,7 +237,8 @@ fn same(pairs: impl Iterator<Item = (VarId, VarId)>) -> Option<Expr> {
     pairs.map(|(a, b)| Expr::new([Op::Var(a), Op::Var(b), Op::Eq])).reduce(both)
 }
 
-fn both(a: Expr, b: Expr) -> Expr {
+/// That two things hold.
+pub fn both(a: Expr, b: Expr) -> Expr {
     Expr::new([&a.code[..], &b.code[..], &[Op::And]].concat())
 }
 
@@ -240,7 +246,8 @@ fn either(a: Expr, b: Expr) -> Expr {
     Expr::new([&a.code[..], &b.code[..], &[Op::Or]].concat())
 }
 
-fn constant(ty: Type, value: i64) -> Expr {
+/// A number.
+pub fn constant(ty: Type, value: i64) -> Expr {
     Expr::new([Op::Const(ty, value)])
 }
 
@@ -418,7 +425,8 @@ impl Translator<'_> {
             targets.push(Target { name: target.name.clone(), locs: vec![loc] });
         }
         self.edge(last, exit, Action::Return(Vec::new()), Origin::Nothing);
-        Sequential { program: self.out.finish(main), targets, origins: self.origins }
+        let firsts = HashMap::default();
+        Sequential { program: self.out.finish(main), targets, origins: self.origins, firsts }
     }
 
     fn nothing(&self, proc: ProcId) -> Vec<Option<VarId>> {

@@ -1,0 +1,378 @@
+//! Room `engine/reduce`: threads without recursion as one procedure.
+//!
+//! # Idea
+//!
+//! A thread that does not call itself has finitely many stacks, so its calls can be written out: each call path is an
+//! *instance* of a procedure, with variables of its own. The thread that runs is told by the location; where the others
+//! stand is kept in a variable each. A switch stores where the running thread is and goes where another one was left. Nothing
+//! bounds the number of switches, so what holds of this program holds of the threads without any bound; with a bound a
+//! variable counts.
+//!
+//! As in [`super::sequential`] a thread is left to come back only in front of an edge that mentions a shared variable, and
+//! left for good anywhere.
+//!
+//! # Cost
+//!
+//! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
+
+use super::sequential::{Origin, Sequential, both, constant, equals, fronts, number, shared, thread_of};
+use crate::door::Unsupported;
+use postbop_ir::interleave::Schedule;
+use postbop_ir::{
+    Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Scope, Span, Table, Target, Task, ThreadId, Type, Var,
+    VarId,
+};
+use rustc_hash::FxHashMap as HashMap;
+
+/// The most locations of all instances.
+const LARGEST: usize = 50_000;
+
+/// A procedure on one call path.
+struct Instance {
+    proc: ProcId,
+    thread: ThreadId,
+    /// Where it returns to: the instance that called, and the call.
+    caller: Option<(usize, EdgeId)>,
+    /// Its locations and variables in the product.
+    locs: HashMap<LocId, LocId>,
+    vars: HashMap<VarId, VarId>,
+}
+
+struct Product<'a> {
+    task: &'a Task<'a>,
+    schedule: Option<Schedule>,
+    out: Builder,
+    main: ProcId,
+    origins: Table<EdgeId, Origin>,
+    instances: Vec<Instance>,
+    /// The instance that a call of an instance enters.
+    callees: HashMap<(usize, EdgeId), usize>,
+    /// For each thread where it stands while another runs: 0 before its first step, 1 if it is done, or a place.
+    stands: Vec<VarId>,
+    place: Type,
+    /// For each thread where it is gone on with, and for each of its places the location.
+    resume: Vec<LocId>,
+    places: Vec<Vec<LocId>>,
+    /// What counts switches or rounds.
+    count: Option<(VarId, Type, u32)>,
+    scratch: HashMap<Type, Vec<VarId>>,
+}
+
+/// The product of a task's threads, within a schedule or without bound. Its own main procedure is one of the threads' runs.
+pub fn product(task: &Task, schedule: Option<Schedule>) -> Result<Sequential, Unsupported> {
+    let program = task.program;
+    let mut out = Builder {
+        vars: program.vars.clone(),
+        procs: program.procs.clone(),
+        locs: program.locs.clone(),
+        ..Builder::default()
+    };
+    let main = out.proc("%main", 0, Vec::new(), Span::default());
+    let mut product = Product {
+        task,
+        schedule,
+        out,
+        main,
+        origins: Table::new(),
+        instances: Vec::new(),
+        callees: HashMap::default(),
+        stands: Vec::new(),
+        place: Type::Uint(1),
+        resume: Vec::new(),
+        places: vec![Vec::new(); program.threads.len()],
+        count: None,
+        scratch: HashMap::default(),
+    };
+    product.unfold()?;
+    product.declare();
+    let begin = product.start();
+    product.threads(begin);
+    Ok(product.finish())
+}
+
+impl Product<'_> {
+    fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: Origin) {
+        let span = self.out.locs[from].span;
+        self.out.edge(from, to, action, span);
+        self.origins.push(origin);
+    }
+
+    /// Writes out the call trees.
+    fn unfold(&mut self) -> Result<(), Unsupported> {
+        let program = self.task.program;
+        let mut by_proc: Table<ProcId, Vec<LocId>> = Table::filled(program.procs.len(), Vec::new());
+        for (id, loc) in program.locs.pairs() {
+            by_proc[loc.proc].push(id);
+        }
+        let mut work: Vec<(ThreadId, ProcId, Option<(usize, EdgeId)>)> =
+            program.threads.pairs().map(|(id, thread)| (id, thread.main, None)).collect();
+        let mut size = 0;
+        while let Some((thread, proc, caller)) = work.pop() {
+            let mut above = caller.map(|(instance, _)| instance);
+            while let Some(at) = above {
+                if self.instances[at].proc == proc {
+                    return Err(Unsupported("threads that call themselves have no product".into()));
+                }
+                above = self.instances[at].caller.map(|(instance, _)| instance);
+            }
+            size += by_proc[proc].len();
+            if size > LARGEST {
+                return Err(Unsupported(format!(
+                    "call trees of more than {LARGEST} locations have no product"
+                )));
+            }
+            let number = self.instances.len();
+            let locs =
+                by_proc[proc].iter().map(|&loc| (loc, self.out.loc(self.main, program.locs[loc].span)));
+            let locs: HashMap<LocId, LocId> = locs.collect();
+            let own = |out: &mut Builder, var: VarId| {
+                let Var { name, ty, .. } = &program.vars[var];
+                let name = format!("%{number} {name}");
+                let local = out.vars.push(Var { name, ty: *ty, scope: Scope::Local(self.main) });
+                out.procs[self.main].locals.push(local);
+                local
+            };
+            let vars = program.procs[proc].locals.iter().map(|&var| (var, own(&mut self.out, var))).collect();
+            for &loc in &by_proc[proc] {
+                for &id in program.leaving(loc) {
+                    if let Action::Call { callee, .. } = program.edges[id].action {
+                        work.push((thread, callee, Some((number, id))));
+                    }
+                }
+            }
+            if let Some(call) = caller {
+                self.callees.insert(call, number);
+            }
+            self.instances.push(Instance { proc, thread, caller, locs, vars });
+        }
+        Ok(())
+    }
+
+    /// Finds the places where threads are gone on with, and declares where they stand.
+    fn declare(&mut self) {
+        let program = self.task.program;
+        let thread = thread_of(program);
+        let fronts = fronts(program, &shared(program, &thread), &thread);
+        for instance in &self.instances {
+            let here = fronts.iter().filter_map(|loc| instance.locs.get(loc));
+            self.places[instance.thread.0 as usize].extend(here.copied());
+        }
+        self.places.iter_mut().for_each(|places| places.sort_unstable());
+        let most = self.places.iter().map(Vec::len).max().unwrap_or(0) as u32 + 1;
+        self.place = number(most);
+        for (_, thread) in program.threads.pairs() {
+            let name = format!("%{} stands", thread.name);
+            self.stands.push(self.out.local(self.main, &name, self.place));
+            let resume = self.out.loc(self.main, Span::default());
+            self.resume.push(resume);
+        }
+        self.count = self.schedule.map(|schedule| {
+            let most = match schedule {
+                Schedule::Switches(most) => most,
+                Schedule::Rounds(most) => most - 1,
+            };
+            let ty = number(most);
+            (self.out.local(self.main, "%count", ty), ty, most)
+        });
+    }
+
+    /// Runs the prologue; where the threads begin.
+    fn start(&mut self) -> LocId {
+        let program = self.task.program;
+        let [mut at, begin] = [(); 2].map(|()| self.out.loc(self.main, Span::default()));
+        let entry = self.out.procs[self.main].entry;
+        let zero =
+            self.stands.iter().map(|&var| (var, self.place)).chain(self.count.map(|(var, ty, _)| (var, ty)));
+        let (targets, values): (Vec<VarId>, Vec<Expr>) = zero.map(|(var, ty)| (var, constant(ty, 0))).unzip();
+        self.edge(entry, at, Action::Assign { targets, values, constraint: None }, Origin::Nothing);
+        // The prologue stays as it is, with its calls.
+        let thread = thread_of(program);
+        for (id, edge) in program.edges.pairs() {
+            if thread[program.locs[edge.from].proc].is_none() {
+                self.edge(edge.from, edge.to, edge.action.clone(), Origin::Step(id));
+            }
+        }
+        if let Some(prologue) = program.prologue {
+            let next = self.out.loc(self.main, Span::default());
+            let results = vec![None; program.procs[prologue].results.len()];
+            let call = Action::Call { callee: prologue, args: Vec::new(), results };
+            self.edge(at, next, call, Origin::Nothing);
+            at = next;
+        }
+        self.edge(at, begin, Action::skip(), Origin::Nothing);
+        begin
+    }
+
+    fn threads(&mut self, begin: LocId) {
+        let program = self.task.program;
+        for (id, _) in program.threads.pairs() {
+            self.edge(begin, self.resume[id.0 as usize], Action::skip(), Origin::Switch(id));
+            self.dispatch(id);
+        }
+        for number in 0..self.instances.len() {
+            let mut locs: Vec<LocId> = self.instances[number].locs.keys().copied().collect();
+            locs.sort_unstable();
+            for loc in locs {
+                program.leaving(loc).iter().for_each(|&id| self.translate(number, id));
+                self.leave(number, loc);
+            }
+        }
+    }
+
+    /// From where a thread is gone on with to where it stands.
+    fn dispatch(&mut self, thread: ThreadId) {
+        let at = thread.0 as usize;
+        let program = self.task.program;
+        let first = self.instances.iter().position(|i| i.thread == thread && i.caller.is_none());
+        let first = first.expect("a thread has an instance");
+        let entry = program.procs[program.threads[thread].main].entry;
+        let to = self.instances[first].locs[&entry];
+        self.edge(
+            self.resume[at],
+            to,
+            Action::Assume(equals(self.stands[at], self.place, 0)),
+            Origin::Nothing,
+        );
+        for (place, loc) in (2..).zip(self.places[at].clone()) {
+            let here = equals(self.stands[at], self.place, place);
+            self.edge(self.resume[at], loc, Action::Assume(here), Origin::Nothing);
+        }
+    }
+
+    /// The ways to leave an instance's thread at a location.
+    fn leave(&mut self, number: usize, loc: LocId) {
+        let program = self.task.program;
+        let instance = &self.instances[number];
+        let (thread, here) = (instance.thread, instance.locs[&loc]);
+        let exit = program.procs[instance.proc].exit == loc;
+        let ended = exit && instance.caller.is_none();
+        if !ended && (exit || program.locs[loc].inner) {
+            return;
+        }
+        let free = program.atomic.filter(|_| !ended).map(|atomic| Expr::var(atomic).negated());
+        let place = self.places[thread.0 as usize].binary_search(&here).ok().map(|at| at as u32 + 2);
+        for stand in std::iter::once(1).chain(place) {
+            for (other, _) in program.threads.pairs().filter(|(other, _)| *other != thread) {
+                self.switch(here, stand, thread, other, free.clone());
+            }
+        }
+    }
+
+    fn switch(&mut self, from: LocId, stand: u32, thread: ThreadId, other: ThreadId, free: Option<Expr>) {
+        let mut targets = vec![self.stands[thread.0 as usize]];
+        let mut values = vec![constant(self.place, stand as i64)];
+        let mut constraint = free;
+        let counts = !matches!(self.schedule, Some(Schedule::Rounds(_))) || other < thread;
+        if let Some((count, ty, most)) = self.count.filter(|_| counts) {
+            targets.push(count);
+            values.push(Expr::new([Op::Var(count), Op::Const(ty, 1), Op::Add(ty)]));
+            let room = Expr::new([Op::Var(count), Op::Const(ty, most as i64), Op::Lt]);
+            constraint = Some(match constraint {
+                Some(free) => both(free, room),
+                None => room,
+            });
+        }
+        let action = Action::Assign { targets, values, constraint };
+        self.edge(from, self.resume[other.0 as usize], action, Origin::Switch(other));
+    }
+
+    fn expr(&self, number: usize, expr: &Expr) -> Expr {
+        let vars = &self.instances[number].vars;
+        let own = |var: VarId| vars.get(&var).copied().unwrap_or(var);
+        let op = |op: &Op| match *op {
+            Op::Var(var) => Op::Var(own(var)),
+            Op::Next(var) => Op::Next(own(var)),
+            op => op,
+        };
+        Expr::new(expr.code.iter().map(op).collect::<Vec<_>>())
+    }
+
+    fn own(&self, number: usize, vars: &[VarId]) -> Vec<VarId> {
+        vars.iter().map(|var| self.instances[number].vars.get(var).copied().unwrap_or(*var)).collect()
+    }
+
+    fn exprs(&self, number: usize, exprs: &[Expr]) -> Vec<Expr> {
+        exprs.iter().map(|expr| self.expr(number, expr)).collect()
+    }
+
+    /// An edge of an instance.
+    fn translate(&mut self, number: usize, id: EdgeId) {
+        let program = self.task.program;
+        let edge = &program.edges[id];
+        let (from, mut to) = (self.instances[number].locs[&edge.from], self.instances[number].locs[&edge.to]);
+        let action = match &edge.action {
+            Action::Assume(condition) => Action::Assume(self.expr(number, condition)),
+            Action::Assign { targets, values, constraint } => Action::Assign {
+                targets: self.own(number, targets),
+                values: self.exprs(number, values),
+                constraint: constraint.as_ref().map(|constraint| self.expr(number, constraint)),
+            },
+            Action::Havoc(vars) => Action::Havoc(self.own(number, vars)),
+            Action::Call { callee, args, .. } => {
+                let inside = self.callees[&(number, id)];
+                let proc = &program.procs[*callee];
+                to = self.instances[inside].locs[&proc.entry];
+                let fresh = proc.locals[proc.params..].iter().map(|&var| Expr::choice(program.vars[var].ty));
+                let values = self.exprs(number, args).into_iter().chain(fresh).collect();
+                Action::Assign { targets: self.own(inside, &proc.locals), values, constraint: None }
+            }
+            Action::Return(values) => {
+                let values = self.exprs(number, values);
+                let types = &program.procs[self.instances[number].proc].results;
+                let mut wanted = vec![None; types.len()];
+                if let Some((caller, call)) = self.instances[number].caller {
+                    to = self.instances[caller].locs[&program.edges[call].to];
+                    if let Action::Call { results, .. } = &program.edges[call].action {
+                        wanted = results.iter().map(|var| Some(self.own(caller, &[(*var)?])[0])).collect();
+                    }
+                }
+                self.give_back(&wanted, types, values)
+            }
+        };
+        self.edge(from, to, action, Origin::Step(id));
+    }
+
+    /// Results go to their targets, those without one to a scratch variable: their choices are made all the same.
+    fn give_back(&mut self, results: &[Option<VarId>], types: &[Type], values: Vec<Expr>) -> Action {
+        let mut used: HashMap<Type, usize> = HashMap::default();
+        let mut targets = Vec::new();
+        for (&result, &ty) in results.iter().zip(types) {
+            let at = used.entry(ty).or_default();
+            *at += result.is_none() as usize;
+            let at = *at;
+            targets.push(result.unwrap_or_else(|| self.scratch(ty, at - 1)));
+        }
+        match targets.is_empty() {
+            true => Action::skip(),
+            false => Action::Assign { targets, values, constraint: None },
+        }
+    }
+
+    fn scratch(&mut self, ty: Type, at: usize) -> VarId {
+        let main = self.main;
+        let known = self.scratch.entry(ty).or_default();
+        while known.len() <= at {
+            known.push(self.out.local(main, "%scratch", ty));
+        }
+        known[at]
+    }
+
+    fn finish(self) -> Sequential {
+        let of_target = |target: &Target| {
+            let instances = self.instances.iter();
+            let mut locs: Vec<LocId> = instances
+                .flat_map(|i| target.locs.iter().filter_map(|loc| i.locs.get(loc).copied()))
+                .collect();
+            let thread = thread_of(self.task.program);
+            let before =
+                target.locs.iter().filter(|loc| thread[self.task.program.locs[**loc].proc].is_none());
+            locs.extend(before);
+            Target { name: target.name.clone(), locs }
+        };
+        let targets = self.task.targets.iter().map(of_target).collect();
+        let firsts = self.instances.iter().filter(|instance| instance.caller.is_none());
+        let firsts =
+            firsts.flat_map(|instance| instance.vars.iter().map(|(&var, &own)| (own, var))).collect();
+        Sequential { program: self.out.finish(self.main), targets, origins: self.origins, firsts }
+    }
+}
