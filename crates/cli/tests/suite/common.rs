@@ -15,8 +15,8 @@ pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// All `.bp` files below a folder, in order.
-pub fn programs_below(folder: &Path) -> Vec<PathBuf> {
+/// All files with an ending below a folder, in order.
+pub fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -24,7 +24,7 @@ pub fn programs_below(folder: &Path) -> Vec<PathBuf> {
         for path in entries.map(|entry| entry.expect("a readable folder").path()) {
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "bp") {
+            } else if path.extension().is_some_and(|extension| extension == ending) {
                 found.push(path);
             }
         }
@@ -35,7 +35,7 @@ pub fn programs_below(folder: &Path) -> Vec<PathBuf> {
 
 /// All cases of the project, as paths relative to the repository. There are some.
 pub fn cases() -> Vec<PathBuf> {
-    let found = programs_below(&root().join("tests/cases"));
+    let found = files_below(&root().join("tests/cases"), "bp");
     assert!(found.len() > 100, "only {} cases were found", found.len());
     found.iter().map(|path| path.strip_prefix(root()).expect("it is below").to_owned()).collect()
 }

@@ -10,6 +10,7 @@ mod command_line;
 mod common;
 mod corpus;
 mod documents;
+mod formulas;
 mod fuzz;
 mod interpreter;
 mod limits;

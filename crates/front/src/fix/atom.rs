@@ -1,6 +1,6 @@
 //! Room `front/fix`: relations applied, and comparisons.
 
-use super::check::{Checked, Checker, Reported};
+use super::check::{Checked, Checker, MOST_NODES, Reported};
 use super::sort::{Piece, Sort};
 use super::tree::{Atom, Head, Order, Step, Term};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,6 +9,8 @@ use postbop_kit::calculus::{Node, NodeId, Slice, VarId};
 
 /// The widest piece whose values are enumerated.
 const WIDEST: usize = 8;
+
+const SUM: &str = "only to numbers something can be added";
 
 /// What a term stands for.
 enum Value {
@@ -25,9 +27,20 @@ enum Value {
 impl Checker<'_> {
     /// A formula without connectives. An index that is not a number is expanded first.
     pub(super) fn atom(&mut self, atom: &Atom, span: Span) -> Checked<NodeId> {
+        if self.system.nodes.len() > MOST_NODES {
+            let message =
+                "too many cases: indices are expanded to their values, and `<=>` to two implications";
+            return self.complain(Code::TooMany, span, message);
+        }
         if let Some(index) = first_index(atom) {
-            let Value::Whole(Sort::Range(low, high), leaves, plus) = self.value(&index)? else {
-                return self.complain(Code::TypeMismatch, index.span, "an index is a number");
+            let (low, high, leaves, plus) = match self.value(&index)? {
+                Value::Whole(Sort::Range(low, high), leaves, plus) => (low, high, leaves, plus),
+                Value::Number(number) => {
+                    let mut fixed = atom.clone();
+                    replace_index(&mut fixed, number);
+                    return self.atom(&fixed, span);
+                }
+                _ => return self.complain(Code::TypeMismatch, index.span, "an index is a number"),
             };
             let mut cases = Vec::new();
             for value in low..=high {
@@ -64,7 +77,7 @@ impl Checker<'_> {
         let Head::Path(name, steps) = &term.head else { return true };
         let Some(bound) = self.scope.iter().rev().find(|bound| bound.name == name.text) else { return true };
         let mut sort = &bound.sort;
-        for step in steps {
+        for (at, step) in steps.iter().enumerate() {
             sort = match (step, sort) {
                 (Step::Field(field), Sort::Record(fields)) => {
                     match fields.iter().find(|(name, _)| *name == field.text) {
@@ -78,6 +91,13 @@ impl Checker<'_> {
                     }
                     sort
                 }
+                (Step::Field(_), Sort::Domain(domain)) => {
+                    // An array of the program: it has a first element, but not this one.
+                    let has = |name: &str| self.signature.pieces.contains_key(&(*domain, name.to_owned()));
+                    let name = piece_name(&steps[at..]);
+                    let array = name.rfind('[').map_or("", |end| &name[..end]);
+                    return has(&name) || !has(&format!("{array}[0]"));
+                }
                 _ => return true,
             };
         }
@@ -86,8 +106,9 @@ impl Checker<'_> {
 
     fn value(&mut self, term: &Term) -> Checked<Value> {
         let (name, steps) = match &term.head {
-            Head::Number(number) => return Ok(Value::Number(number + term.plus)),
-            Head::Text(text) => return Ok(Value::Text(text.clone())),
+            Head::Number(number) => return Ok(Value::Number(*number)),
+            Head::Text(text) if term.plus == 0 => return Ok(Value::Text(text.clone())),
+            Head::Text(_) => return self.complain(Code::TypeMismatch, term.span, SUM),
             Head::Path(name, steps) => (name, steps),
         };
         let constant = self.signature.constants.iter().find(|(known, _)| *known == name.text);
@@ -128,15 +149,21 @@ impl Checker<'_> {
                     (*sort, &leaves[place * count..(place + 1) * count])
                 }
                 (Step::Field(_), Sort::Domain(domain)) => {
-                    let rest: Vec<&str> = steps[at..].iter().filter_map(field_name).collect();
-                    let Some(piece) = self.signature.pieces.get(&(domain, rest.join("."))) else {
-                        let message = format!("the program has no variable `{}` here", rest.join("."));
+                    let name = piece_name(&steps[at..]);
+                    let message = format!("the program has no variable `{name}` here");
+                    let Some(piece) = self.signature.pieces.get(&(domain, name)) else {
                         return self.complain(Code::UnknownField, term.span, message);
                     };
+                    if term.plus != 0 {
+                        return self.complain(Code::TypeMismatch, term.span, SUM);
+                    }
                     return Ok(Value::Piece(leaves[0], piece.clone()));
                 }
                 _ => return self.complain(Code::TypeMismatch, term.span, "this value has no such part"),
             };
+        }
+        if term.plus != 0 && !matches!(sort, Sort::Range(..)) {
+            return self.complain(Code::TypeMismatch, term.span, SUM);
         }
         Ok(Value::Whole(sort, leaves.to_vec(), term.plus))
     }
@@ -158,14 +185,14 @@ impl Checker<'_> {
                 Value::Whole(Sort::Range(low, high), leaves, plus),
                 Value::Whole(Sort::Range(low2, high2), leaves2, plus2),
             ) => {
+                if leaves[0] == leaves2[0] {
+                    return Ok(self.node(Node::Const(order.holds(plus, plus2))));
+                }
                 let pair = |a: i64, b: i64| {
                     positive.holds(a + plus, b + plus2).then_some(((a - low) as u64, (b - low2) as u64))
                 };
                 let pairs =
                     (low..=high).flat_map(|a| (low2..=high2).filter_map(move |b| pair(a, b))).collect();
-                if leaves[0] == leaves2[0] {
-                    return Ok(self.node(Node::Const(order.holds(plus, plus2))));
-                }
                 self.node(Node::Pairs(leaves[0], leaves2[0], pairs))
             }
             (Value::Whole(sort, leaves, 0), Value::Whole(sort2, leaves2, 0))
@@ -180,10 +207,17 @@ impl Checker<'_> {
                 self.node(Node::And(parts))
             }
             (Value::Piece(var, piece), Value::Piece(var2, piece2))
-                if positive == Order::Eq && piece.bits.len() == piece2.bits.len() =>
+                if positive == Order::Eq && piece.like(&piece2) =>
             {
                 let (a, b) = (Slice { var, bits: piece.bits }, Slice { var: var2, bits: piece2.bits });
                 self.node(Node::Equal(a, b))
+            }
+            (Value::Piece(var, piece), Value::Whole(Sort::BIT, leaves, 0))
+            | (Value::Whole(Sort::BIT, leaves, 0), Value::Piece(var, piece))
+                if positive == Order::Eq && piece.bits.len() == 1 =>
+            {
+                let whole = self.system.whole(leaves[0]);
+                self.node(Node::Equal(Slice { var, bits: piece.bits }, whole))
             }
             (Value::Piece(var, piece), Value::Number(number)) => {
                 self.piece(positive, var, piece, number, span)?
@@ -204,10 +238,12 @@ impl Checker<'_> {
             }
             _ => return self.complain(Code::TypeMismatch, span, "these two cannot be compared so"),
         };
-        Ok(match order {
-            Order::Ne => self.node(Node::Not(node)),
-            _ => node,
-        })
+        Ok(self.unless(order == Order::Ne, node))
+    }
+
+    /// The formula, or its negation.
+    fn unless(&mut self, negated: bool, node: NodeId) -> NodeId {
+        if negated { self.node(Node::Not(node)) } else { node }
     }
 
     /// A number of a range, plus something, compared with a constant.
@@ -362,11 +398,18 @@ fn mirrored(order: Order) -> Order {
     }
 }
 
-fn field_name(step: &Step) -> Option<&str> {
-    match step {
-        Step::Field(name) => Some(&name.text),
-        Step::Index(_) => None,
+/// What a program calls the variable to which steps lead: `x`, `main.x`, `flags[2]`.
+fn piece_name(steps: &[Step]) -> String {
+    let mut name = String::new();
+    for step in steps {
+        match step {
+            Step::Field(field) if name.is_empty() => name.push_str(&field.text),
+            Step::Field(field) => name.extend([".", &field.text]),
+            Step::Index(Term { head: Head::Number(index), .. }) => name.push_str(&format!("[{index}]")),
+            Step::Index(_) => name.push_str("[…]"),
+        }
     }
+    name
 }
 
 fn terms(atom: &Atom) -> Vec<&Term> {

@@ -15,11 +15,11 @@ use rustc_hash::FxHashMap as HashMap;
 /// The longest range of numbers.
 const WIDEST: i64 = 256;
 
-/// The most leaves of a type.
-const MOST_LEAVES: usize = 1_000;
+/// The most parts of a type.
+const MOST_PARTS: usize = 400;
 
 /// The most formulas after indices were expanded.
-const MOST_NODES: usize = 1 << 20;
+pub(super) const MOST_NODES: usize = 1 << 20;
 
 /// A variable in scope.
 #[derive(Clone, Debug)]
@@ -178,16 +178,22 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Opens a scope with these variables; those of one list must differ.
-    fn bind(&mut self, params: &[Param]) -> Checked<()> {
+    /// Names of one list must differ.
+    fn differ(&mut self, params: &[Param]) -> Checked<()> {
         for (at, param) in params.iter().enumerate() {
             if let Some(twin) = params[..at].iter().find(|other| other.name.text == param.name.text) {
-                let message = format!("there is a variable `{}` already", param.name.text);
+                let message = format!("`{}` is in this list already", param.name.text);
                 let diagnostic = Diagnostic::new(Code::VariableTwice, param.name.span, message);
                 self.sink.push(diagnostic.note(twin.name.span, "here"));
                 return Err(Reported);
             }
         }
+        Ok(())
+    }
+
+    /// Opens a scope with these variables.
+    fn bind(&mut self, params: &[Param]) -> Checked<()> {
+        self.differ(params)?;
         for param in params {
             let sort = self.sort(&param.sort)?;
             let leaves = self.domains(&sort).into_iter().map(|domain| self.system.var(domain)).collect();
@@ -248,18 +254,24 @@ impl Checker<'_> {
             }
             SortTree::Record(fields) => {
                 let mut list = Vec::new();
+                self.differ(fields)?;
                 for field in fields {
                     list.push((field.name.text.clone(), self.sort(&field.sort)?));
                 }
-                Sort::Record(list)
+                let (record, last) = (Sort::Record(list), &fields[fields.len() - 1].name);
+                if record.parts() > MOST_PARTS {
+                    let message = format!("this record has more than {MOST_PARTS} parts");
+                    return self.complain(Code::BadSize, last.span, message);
+                }
+                record
             }
             SortTree::Array(element, length) => {
                 let element = self.sort(element)?;
                 let (length, span) = self.size(length)?;
-                if !(0..=MOST_LEAVES as i64).contains(&length)
-                    || length as usize * element.leaves() > MOST_LEAVES
-                {
-                    return self.complain(Code::BadSize, span, "this array is too long");
+                let most = (MOST_PARTS / element.parts()) as i64;
+                if !(0..=most).contains(&length) {
+                    let message = format!("an array of this type has up to {most} elements");
+                    return self.complain(Code::BadSize, span, message);
                 }
                 Sort::Array(Box::new(element), length as usize)
             }
@@ -306,19 +318,21 @@ impl Checker<'_> {
             Formula::And(parts) => Node::And(list(self, parts)?),
             Formula::Or(parts) => Node::Or(list(self, parts)?),
             Formula::Not(part) => Node::Not(self.formula(part)?),
-            Formula::Quantified(exists, params, body) => return self.quantified(*exists, params, body),
-            Formula::Atom(atom, span) => {
-                if self.system.nodes.len() > MOST_NODES {
-                    return self.complain(
-                        Code::TooMany,
-                        *span,
-                        "too many cases: indices are expanded to their values",
-                    );
-                }
-                return self.atom(atom, *span);
+            Formula::Iff(left, right) => {
+                // No variable is bound twice, so each side is made twice.
+                let (a, b) = (self.implies(left, right)?, self.implies(right, left)?);
+                Node::And(vec![a, b])
             }
+            Formula::Quantified(exists, params, body) => return self.quantified(*exists, params, body),
+            Formula::Atom(atom, span) => return self.atom(atom, *span),
         };
         Ok(self.node(node))
+    }
+
+    fn implies(&mut self, left: &Formula, right: &Formula) -> Checked<NodeId> {
+        let left = self.formula(left)?;
+        let (left, right) = (self.node(Node::Not(left)), self.formula(right)?);
+        Ok(self.node(Node::Or(vec![left, right])))
     }
 
     fn quantified(&mut self, exists: bool, params: &[Param], body: &Formula) -> Checked<NodeId> {

@@ -186,12 +186,13 @@ impl Parser<'_, '_> {
     }
 
     fn sort(&mut self) -> Parsed<SortTree> {
+        let outside = self.depth;
         let mut sort = if self.eat("{") {
             self.deeper()?;
             let fields = self.params()?;
             self.expect("}")?;
             SortTree::Record(fields)
-        } else if self.token().kind == Kind::Number || self.next_is("..") {
+        } else if self.token().kind == Kind::Number || self.is("-") || self.next_is("..") {
             let low = self.size()?;
             self.expect("..")?;
             SortTree::Range(low, self.size()?)
@@ -203,13 +204,15 @@ impl Parser<'_, '_> {
             sort = SortTree::Array(Box::new(sort), self.size()?);
             self.expect("]")?;
         }
+        self.depth = outside;
         Ok(sort)
     }
 
     fn size(&mut self) -> Parsed<Size> {
-        if self.token().kind == Kind::Number {
-            let span = self.token().span;
-            return Ok(Size::Number(self.number()?, span));
+        if self.token().kind == Kind::Number || self.is("-") {
+            let start = self.token().span;
+            let number = self.signed()?;
+            return Ok(Size::Number(number, start.to(self.before())));
         }
         let name = self.name("a number or a constant")?;
         Ok(Size::Named(name, self.offset()?))
@@ -219,10 +222,18 @@ impl Parser<'_, '_> {
     fn offset(&mut self) -> Parsed<i64> {
         if self.eat("+") {
             self.number()
-        } else if self.eat("-") {
-            Ok(-self.number()?)
+        } else if self.is("-") {
+            self.signed()
         } else {
             Ok(0)
+        }
+    }
+
+    /// `1` or `-1`.
+    fn signed(&mut self) -> Parsed<i64> {
+        match self.eat("-") {
+            true => Ok(-self.number()?),
+            false => self.number(),
         }
     }
 
@@ -237,15 +248,14 @@ impl Parser<'_, '_> {
     }
 
     fn formula(&mut self) -> Parsed<Formula> {
+        let outside = self.depth;
         self.deeper()?;
         let mut left = self.implication()?;
         while self.eat("<=>") {
-            let right = self.implication()?;
-            let implies =
-                |a: &Formula, b: &Formula| Formula::Or(vec![Formula::Not(Box::new(a.clone())), b.clone()]);
-            left = Formula::And(vec![implies(&left, &right), implies(&right, &left)]);
+            self.deeper()?;
+            left = Formula::Iff(Box::new(left), Box::new(self.implication()?));
         }
-        self.depth -= 1;
+        self.depth = outside;
         Ok(left)
     }
 
@@ -339,25 +349,32 @@ impl Parser<'_, '_> {
         let start = self.token().span;
         let head = match self.token().kind {
             Kind::Number => Head::Number(self.number()?),
-            Kind::Text => {
-                let text = self.spelling().trim_matches('"').to_owned();
-                self.advance();
-                Head::Text(text)
-            }
+            Kind::Text => Head::Text(self.quoted().text),
+            _ if self.is("-") => Head::Number(self.signed()?),
             _ => {
                 let name = self.name("a formula")?;
                 Head::Path(name, self.steps()?)
             }
         };
-        let plus = self.offset()?;
+        let (head, plus) = match (head, self.offset()?) {
+            (Head::Number(number), plus) => (Head::Number(number + plus), 0),
+            other => other,
+        };
         Ok(Term { head, plus, span: start.to(self.before()) })
+    }
+
+    /// What is in quotes.
+    fn quoted(&mut self) -> Name {
+        let text = self.spelling().trim_matches('"').to_owned();
+        Name { text, span: self.advance() }
     }
 
     fn steps(&mut self) -> Parsed<Vec<Step>> {
         let mut steps = Vec::new();
         loop {
             if self.eat(".") {
-                steps.push(Step::Field(self.name("a field")?));
+                let is_quoted = self.token().kind == Kind::Text;
+                steps.push(Step::Field(if is_quoted { self.quoted() } else { self.name("a field")? }));
             } else if self.eat("[") {
                 self.deeper()?;
                 steps.push(Step::Index(self.term()?));

@@ -28,6 +28,15 @@ impl Sort {
             Sort::Array(sort, length) => sort.leaves() * length,
         }
     }
+
+    /// The number of parts: leaves, and what they are parts of.
+    pub fn parts(&self) -> usize {
+        match self {
+            Sort::Domain(_) | Sort::Range(..) => 1,
+            Sort::Record(fields) => 1 + fields.iter().map(|(_, sort)| sort.parts()).sum::<usize>(),
+            Sort::Array(sort, length) => 1 + sort.parts() * (*length).max(1),
+        }
+    }
 }
 
 /// Some bits of a domain's values that mean something by themselves, such as one variable of a program.
@@ -37,6 +46,13 @@ pub struct Piece {
     pub bits: Vec<u32>,
     /// Whether the first bit counts negative.
     pub signed: bool,
+}
+
+impl Piece {
+    /// Whether the bits of another piece mean the same numbers.
+    pub fn like(&self, other: &Piece) -> bool {
+        (self.bits.len(), self.signed) == (other.bits.len(), other.signed)
+    }
 }
 
 /// What formulas can refer to without defining it.

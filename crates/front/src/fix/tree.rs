@@ -126,6 +126,8 @@ pub enum Formula {
     Or(Vec<Formula>),
     /// Not this.
     Not(Box<Formula>),
+    /// Both of these or neither.
+    Iff(Box<Formula>, Box<Formula>),
     /// For some values of these, if `true`; for all, if `false`.
     Quantified(bool, Vec<Param>, Box<Formula>),
     /// No connective.

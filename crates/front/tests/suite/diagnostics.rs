@@ -55,6 +55,18 @@ fn cases_report_exactly_what_they_say() {
         assert_eq!(found, wanted, "{name}: {:#?}", common::reading(&source).diagnostics);
         covered.extend(wanted);
     }
+    // What a formula gets, the formulas of the command line's suite are there to show.
+    for file in common::files(&common::root().join("tests/cases/formulas"), "fix") {
+        let source = std::fs::read_to_string(&file).expect("a case");
+        let codes: Vec<_> =
+            source.lines().filter_map(|line| line.strip_prefix("// expect: error ")).collect();
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        assert!(
+            codes.iter().all(|code| name.starts_with(code)),
+            "{name} does not expect the code it is named after"
+        );
+        covered.extend(codes.into_iter().map(str::to_owned));
+    }
     let missing: Vec<_> = ALL.iter().filter(|code| !covered.contains(code.text())).collect();
     assert!(missing.is_empty(), "codes without a case: {missing:?}");
 }

@@ -1,0 +1,151 @@
+//! Formulas: the cases, the examples of the manual, and the library.
+//!
+//! A case is a file `tests/cases/formulas/NAME.fix`. Its header names a program, `// program: PATH`, and says what is
+//! expected: `// expect: QUERY true|false` for every query of the file, or `// expect: error E012`, then those codes and
+//! no others. Marks `//~ E012` say on which lines.
+
+use crate::common::{all_good, files_below, postbop, root, say};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the lines of a header say after these words.
+fn said<'t>(text: &'t str, words: &str) -> Vec<&'t str> {
+    text.lines().filter_map(|line| line.strip_prefix(words)).map(str::trim).collect()
+}
+
+/// The codes that must be reported, by line.
+fn marks(text: &str) -> Vec<(usize, String)> {
+    let lines = text.lines().enumerate().filter_map(|(at, line)| Some((at + 1, line.split_once("//~")?.1)));
+    lines.flat_map(|(at, codes)| codes.split_whitespace().map(move |code| (at, code.to_owned()))).collect()
+}
+
+/// The codes that were reported, by line.
+fn reported(err: &str) -> Vec<(usize, String)> {
+    let lines: Vec<&str> = err.lines().collect();
+    let found = lines.windows(2).filter_map(|pair| {
+        let code = pair[0].strip_prefix("error[")?.split(']').next()?;
+        let line = pair[1].split_once("--> ")?.1.rsplit(':').nth(1)?;
+        Some((line.parse().ok()?, code.to_owned()))
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort();
+    found
+}
+
+/// What is wrong with a case.
+fn flaw(path: &str, text: &str) -> Option<String> {
+    let [program] = said(text, "// program: ")[..] else { return Some("names no program".into()) };
+    let expected = said(text, "// expect: ");
+    let ran = postbop(&["fixpoint", "run", program, "--formula", path]);
+    let codes: BTreeSet<&str> = expected.iter().filter_map(|line| line.strip_prefix("error ")).collect();
+    if codes.is_empty() {
+        let answers: BTreeMap<&str, &str> =
+            ran.out.lines().filter_map(|line| line.split_once(": ")).collect();
+        let wanted: BTreeMap<&str, &str> = expected.iter().filter_map(|line| line.split_once(' ')).collect();
+        let good = ran.status == Some(0) && !wanted.is_empty() && answers == wanted;
+        return (!good).then(|| format!("expected {wanted:?}\n{}{}", ran.out, ran.err));
+    }
+    let found = reported(&ran.err);
+    let all: BTreeSet<&str> = found.iter().map(|(_, code)| code.as_str()).collect();
+    let marked = marks(text);
+    let good = ran.status == Some(2) && all == codes && (marked.is_empty() || found == marked);
+    (!good).then(|| format!("expected {codes:?} at {marked:?}, not {found:?}\n{}{}", ran.out, ran.err))
+}
+
+#[test]
+fn cases_get_the_answers_they_expect() {
+    let cases = files_below(&root().join("tests/cases/formulas"), "fix");
+    assert!(cases.len() > 40, "only {} cases", cases.len());
+    let mut failures = Vec::new();
+    for case in &cases {
+        let text = std::fs::read_to_string(case).expect("a case can be read");
+        let path = case.strip_prefix(root()).expect("it is below").to_str().expect("plain names");
+        failures.extend(flaw(path, &text).map(|flaw| format!("{path}: {flaw}")));
+    }
+    say(&format!("formulas: {} cases, {} failures", cases.len(), failures.len()));
+    all_good(&failures);
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The manual shows a command, and under it what it prints.
+fn shown(manual: &str, args: &[&str], status: i32) {
+    let ran = postbop(args).with(status);
+    let both = format!("$ postbop {}\n{}", args.join(" "), ran.out);
+    assert!(manual.contains(&both), "the manual does not show:\n{both}");
+}
+
+#[test]
+fn the_manual_shows_real_files_and_answers() {
+    let manual = read("docs/formulas.md");
+    for path in
+        ["examples/formulas/backward.fix", "examples/formulas/equal.fix", "examples/formulas/toggle.bp"]
+    {
+        assert!(manual.contains(&read(path)), "the manual does not show {path} as it is");
+    }
+    let formulas: String = read("crates/engine/src/fixpoint/library/ef.fix");
+    assert!(manual.contains(&formulas), "the manual does not show `ef` as it is");
+    let toggle = "examples/formulas/toggle.bp";
+    let (backward, equal) = ("examples/formulas/backward.fix", "examples/formulas/equal.fix");
+    shown(&manual, &["fixpoint", "run", toggle, "--formula", backward], 0);
+    shown(&manual, &["fixpoint", "run", toggle, "--formula", backward, "--target", "flip:M"], 0);
+    shown(&manual, &["fixpoint", "run", toggle, "--formula", equal], 0);
+    shown(&manual, &["fixpoint", "list"], 0);
+}
+
+/// By construction of `toggle.bp`: it ends with the flags opposite, so there is no way to the error; they differ
+/// at L, and between the two statements of `flip` they agree.
+#[test]
+fn the_examples_have_the_right_answers() {
+    let run = |formula: &str, more: &[&str]| {
+        let args = ["fixpoint", "run", "examples/formulas/toggle.bp", "--formula", formula];
+        postbop(&[&args, more].concat()).with(0).out
+    };
+    assert_eq!(run("examples/formulas/backward.fix", &[]), "reachable: false\n");
+    assert_eq!(run("examples/formulas/backward.fix", &["--target", "L"]), "reachable: true\n");
+    assert_eq!(
+        run("examples/formulas/equal.fix", &[]),
+        "opposite_at_L: true\nopposite_at_M: false\nequal_at_M: true\nL_is_reached: true\n"
+    );
+}
+
+#[test]
+fn the_library_is_listed_shown_and_short() {
+    let listed = postbop(&["fixpoint", "list"]).with(0).out;
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["summary", "ef", "ef-split", "ef-opt"]);
+    for name in names {
+        let text = postbop(&["fixpoint", "show", name]).with(0).out;
+        let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+        let lines = text.lines().filter(is_code).count();
+        let most = if name == "ef-opt" { 50 } else { 40 };
+        assert!((5..=most).contains(&lines), "{name} has {lines} lines");
+    }
+    postbop(&["fixpoint", "show", "nosuch"]).with(2);
+}
+
+#[test]
+fn formulas_on_the_command_line() {
+    let (fig1, formula) = ("examples/bebop.bp", "examples/formulas/backward.fix");
+    for algorithm in ["summary", "ef", "ef-split", "ef-opt"] {
+        let args = ["check", fig1, "--target", "R", "--engine", "fixpoint", "--algorithm", algorithm];
+        assert_eq!(postbop(&args).with(1).last(), "VERDICT: violated");
+    }
+    // Without an engine the algorithm chooses it.
+    postbop(&["check", fig1, "--target", "R", "--algorithm", "ef"]).with(1);
+    for engine in ["explicit", "summary"] {
+        let ran = postbop(&["check", fig1, "--engine", engine, "--algorithm", "ef"]).with(2);
+        assert!(ran.err.contains("--algorithm is for --engine fixpoint"), "{}", ran.err);
+    }
+    let ran = postbop(&["check", fig1, "--target", "R", "--engine", "fixpoint", "--shortest"]).with(3);
+    assert!(ran.last().starts_with("VERDICT: unknown (unsupported: shortest traces"), "{}", ran.out);
+    let run = ["fixpoint", "run", fig1, "--formula", formula];
+    assert!(postbop(&[&run[..], &["--stats"]].concat()).with(0).out.contains("Bad.rounds"));
+    let stopped = postbop(&[&run[..], &["--timeout", "0s"]].concat()).with(3);
+    assert!(stopped.out.starts_with("reachable: unknown ("), "{}", stopped.out);
+    for wrong in [&["fixpoint", "run", fig1][..], &["fixpoint", "run", fig1, "--formula", "nosuch.fix"]] {
+        assert!(!postbop(wrong).with(2).err.is_empty());
+    }
+    postbop(&[&run[..], &["--target", "NOSUCH"]].concat()).with(2);
+}
