@@ -204,6 +204,7 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
                         Verdict::Holds => "holds".into(),
                         Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
                         Verdict::Unknown(why) => format!("unknown ({why})"),
+                        Verdict::Interleaved(_) => "violated by an interleaving".into(),
                     };
                     return Some(format!(
                         "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
