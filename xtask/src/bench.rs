@@ -6,6 +6,7 @@
 //! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
 
 use crate::family::{self, Instance};
+use postbop_engine::fixpoint::library::LIBRARY;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,8 @@ const INSTANCES: &[(&str, &[u64])] = &[
     ("driver", &[4, 300, 16, 16]),
     ("wide", &[1, 8, 3]),
     ("wide", &[1, 16, 3]),
+    ("term", &[2, 30]),
+    ("term", &[2, 36]),
     ("term", &[4, 20]),
     ("term", &[4, 40]),
 ];
@@ -48,7 +51,7 @@ const INSTANCES: &[(&str, &[u64])] = &[
 pub struct Plan {
     /// Only instances whose name contains this.
     pub filter: Option<String>,
-    /// Only this engine.
+    /// Only this engine, or one algorithm of it, as in `fixpoint:ef`.
     pub engine: Option<String>,
     /// Seconds for each run.
     pub timeout: u64,
@@ -59,7 +62,7 @@ pub struct Plan {
 /// One measured run.
 struct Run {
     instance: String,
-    engine: &'static str,
+    engine: String,
     verdict: String,
     expected: Option<&'static str>,
     milliseconds: f64,
@@ -80,11 +83,11 @@ pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, Strin
     let mut file = file.map_err(|problem| format!("{}: {problem}", out.display()))?;
     let commit = commit(root);
     let mut wrong = Vec::new();
-    println!("{:<22} {:<10} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
+    println!("{:<22} {:<17} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
     for instance in instances(plan)? {
         let mut verdicts: Vec<String> = Vec::new();
         for engine in engines(plan)? {
-            let run = measure(&instance, engine, binary, plan.timeout)?;
+            let run = measure(&instance, &engine, binary, plan.timeout)?;
             println!("{}", run.row());
             let line = run.line(&date, commit.as_deref());
             writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
@@ -107,27 +110,36 @@ fn instances(plan: &Plan) -> Result<Vec<Instance>, String> {
     if chosen.is_empty() { Err("no instance has such a name".into()) } else { Ok(chosen) }
 }
 
-fn engines(plan: &Plan) -> Result<Vec<&'static str>, String> {
-    let names = postbop_engine::engines().iter().map(|engine| engine.name());
-    let chosen: Vec<_> =
-        names.filter(|name| plan.engine.as_ref().is_none_or(|wanted| wanted == name)).collect();
+/// The engines to compare; of `fixpoint` every algorithm by itself.
+fn engines(plan: &Plan) -> Result<Vec<String>, String> {
+    let names = postbop_engine::engines().iter().flat_map(|engine| match engine.name() {
+        "fixpoint" => LIBRARY.iter().map(|algorithm| format!("fixpoint:{}", algorithm.name)).collect(),
+        name => vec![name.to_owned()],
+    });
+    let is_wanted = |name: &String| match &plan.engine {
+        Some(wanted) => name == wanted || name.split(':').next() == Some(wanted),
+        None => true,
+    };
+    let chosen: Vec<String> = names.filter(is_wanted).collect();
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
 }
 
 /// Runs the binary on an instance, in a folder of its own.
-fn measure(instance: &Instance, engine: &'static str, binary: &Path, timeout: u64) -> Result<Run, String> {
+fn measure(instance: &Instance, engine: &str, binary: &Path, timeout: u64) -> Result<Run, String> {
     let folder = std::env::temp_dir().join(format!("postbop-bench-{}", std::process::id()));
     let problem = |problem: std::io::Error| format!("{}: {problem}", folder.display());
     std::fs::create_dir_all(&folder).map_err(problem)?;
     let (source, said) = (folder.join("program.bp"), folder.join("report.json"));
     std::fs::write(&source, &instance.source).map_err(problem)?;
+    let (name, algorithm) = engine.split_once(':').unwrap_or((engine, ""));
     let mut command = Command::new(binary);
     command
         .arg("check")
         .arg(&source)
-        .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
+        .args(["--target", instance.target, "--engine", name, "--timeout", &format!("{timeout}s")])
         // Writing a long trace down is no part of finding it.
         .args(["--format", "json", "--trace", "none"])
+        .args(if algorithm.is_empty() { vec![] } else { vec!["--algorithm", algorithm] })
         .stdout(std::fs::File::create(&said).map_err(problem)?)
         .stderr(Stdio::null());
     let start = Instant::now();
@@ -142,6 +154,7 @@ fn measure(instance: &Instance, engine: &'static str, binary: &Path, timeout: u6
     // A run that died said nothing, and one that did not end is not waited for: those are verdicts, too.
     let verdict = report["verdict"].as_str().unwrap_or(if ended { "died" } else { "overran" }).to_owned();
     let peak_bytes = peak.and_then(|peak| peak.as_u64()).unwrap_or(0);
+    let engine = engine.to_owned();
     Ok(Run { instance: instance.name.clone(), engine, verdict, expected, milliseconds, peak_bytes, counters })
 }
 
@@ -181,7 +194,7 @@ impl Run {
         let counters: Vec<String> =
             self.counters.as_object().into_iter().flatten().filter_map(counter).collect();
         format!(
-            "{:<22} {:<10} {:<9} {:>10.1} {:>10.1} {}",
+            "{:<22} {:<17} {:<9} {:>10.1} {:>10.1} {}",
             self.instance,
             self.engine,
             self.verdict,
@@ -257,10 +270,21 @@ mod tests {
     }
 
     #[test]
+    fn algorithms_stand_beside_engines() {
+        let named = |engine: Option<&str>| {
+            engines(&Plan { filter: None, engine: engine.map(str::to_owned), timeout: 1, out: None })
+        };
+        assert!(named(None).unwrap().starts_with(&["explicit".into(), "summary".into()]));
+        assert_eq!(named(Some("fixpoint")).unwrap().len(), LIBRARY.len());
+        assert_eq!(named(Some("fixpoint:ef")).unwrap(), ["fixpoint:ef"]);
+        assert!(named(Some("ef")).is_err() && named(Some("fixpoint:nosuch")).is_err());
+    }
+
+    #[test]
     fn only_wrong_verdicts_are_complained_of() {
         let run = |verdict: &str, expected| Run {
             instance: "T-1".into(),
-            engine: "explicit",
+            engine: "explicit".into(),
             verdict: verdict.into(),
             expected,
             milliseconds: 0.0,

@@ -23,7 +23,7 @@ enum Chore {
         /// Only instances whose name contains this
         #[arg(long)]
         filter: Option<String>,
-        /// Only this engine
+        /// Only this engine, or one of its algorithms, as in `fixpoint:ef`
         #[arg(long)]
         engine: Option<String>,
         /// Seconds for each run

@@ -5,7 +5,9 @@
 //! `POSTBOP_FUZZ_SECONDS` repeat a run or make it longer.
 
 use crate::cases::formats;
-use crate::common::{bytes, cases, say, scratch};
+use crate::common::{bytes, cases, files_below, root, say, scratch};
+use postbop_engine::Budget;
+use postbop_engine::fixpoint::{library::LIBRARY, run::run};
 use postbop_front::{Options, read};
 use postbop_ir::{text, validate};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,20 +67,64 @@ const PIECES: [&str; 48] = [
     "\u{feff}",
 ];
 
+/// Pieces of formulas.
+const FORMULAS: [&str; 40] = [
+    "mu ",
+    "nu ",
+    "query ",
+    "type ",
+    "paths ",
+    "entries ",
+    "exists x: ",
+    "forall i: ",
+    "State",
+    "Pc",
+    "Global",
+    "bit",
+    "0..3",
+    "-2..1",
+    "{ a: bit }",
+    "[2]",
+    "[i]",
+    ".pc",
+    ".Global.",
+    "R(",
+    "(",
+    ")",
+    "=",
+    "!=",
+    "<=>",
+    "=>",
+    "&",
+    "|",
+    "!",
+    "+ 1",
+    "- 9",
+    ".",
+    ",",
+    ";",
+    ":",
+    "\"L\"",
+    "\"",
+    "//",
+    "/*",
+    "99999999999999999999",
+];
+
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
 
 /// Changes a source in a few places.
-fn mutate(rng: &mut Rng, sources: &[Vec<u8>]) -> Vec<u8> {
+fn mutate(rng: &mut Rng, sources: &[Vec<u8>], pieces: &[&str]) -> Vec<u8> {
     let mut bytes = rng.pick(sources).clone();
     for _ in 0..rng.range(1, 6) {
         let at = rng.below(bytes.len() + 1);
         let end = (at + rng.range(0, 12)).min(bytes.len());
         match rng.below(6) {
             0 => drop(bytes.drain(at..end)),
-            1 => drop(bytes.splice(at..at, rng.pick(&PIECES).bytes())),
-            2 => drop(bytes.splice(at..end, rng.pick(&PIECES).bytes())),
+            1 => drop(bytes.splice(at..at, rng.pick(pieces).bytes())),
+            2 => drop(bytes.splice(at..end, rng.pick(pieces).bytes())),
             3 => bytes.insert(at, rng.bits() as u8),
             4 => {
                 let copy = bytes[at..end].to_vec();
@@ -127,8 +173,30 @@ fn examine(bytes: &[u8]) -> Result<bool, String> {
     formats(bytes, &program).map(|()| true)
 }
 
+/// What is wrong with how this was read as formulas, and run if it is short work; whether it was formulas.
+fn examine_formulas(bytes: &[u8]) -> Result<bool, String> {
+    let source = b"decl L, n; void f(x) begin L: n := x; end void main() begin f(n); L: skip; end";
+    let program = read(source, Options::default()).program.expect("it has no errors");
+    let budget = Budget::unlimited().with_time(Duration::from_millis(20));
+    let (text, ran) = run(&program, Vec::new(), bytes, &budget);
+    let flaws = ran.as_ref().err().into_iter().flatten();
+    match flaws
+        .into_iter()
+        .find(|flaw| flaw.span.end as usize > text.len() || flaw.span.start > flaw.span.end)
+    {
+        Some(flaw) => Err(format!("has a mistake nowhere: {flaw:?}")),
+        None => Ok(ran.is_ok()),
+    }
+}
+
 /// Examines changed sources until the time is up.
-fn fuzz(part: &str, sources: &[Vec<u8>], seconds: u64, examine: fn(&[u8]) -> Result<bool, String>) {
+fn fuzz(
+    part: &str,
+    sources: &[Vec<u8>],
+    pieces: &[&str],
+    seconds: u64,
+    examine: fn(&[u8]) -> Result<bool, String>,
+) {
     let by_time = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_micros() as u64);
     let seed = number("POSTBOP_FUZZ_SEED").unwrap_or_else(by_time);
     let limit = Duration::from_secs(number("POSTBOP_FUZZ_SECONDS").unwrap_or(seconds));
@@ -136,7 +204,7 @@ fn fuzz(part: &str, sources: &[Vec<u8>], seconds: u64, examine: fn(&[u8]) -> Res
     let (start, mut tried, mut programs) = (Instant::now(), 0u64, 0u64);
     while start.elapsed() < limit {
         let seed = seed.wrapping_add(tried);
-        let input = mutate(&mut Rng::new(seed), sources);
+        let input = mutate(&mut Rng::new(seed), sources, pieces);
         let examined = catch_unwind(AssertUnwindSafe(|| examine(&input)));
         match examined.unwrap_or_else(|_| Err("causes a panic".into())) {
             Ok(was_program) => programs += u64::from(was_program),
@@ -155,7 +223,7 @@ fn fuzz(part: &str, sources: &[Vec<u8>], seconds: u64, examine: fn(&[u8]) -> Res
 #[test]
 fn changed_cases_are_read_without_panic() {
     let sources: Vec<Vec<u8>> = cases().iter().map(|case| bytes(case)).collect();
-    fuzz("parser", &sources, 5, examine);
+    fuzz("parser", &sources, &PIECES, 5, examine);
 }
 
 #[test]
@@ -163,5 +231,18 @@ fn changed_graphs_are_read_without_panic() {
     let read =
         |case: &PathBuf| Some(text::print(&read(&bytes(case), Options::default()).program?).into_bytes());
     let sources: Vec<Vec<u8>> = cases().iter().filter_map(read).collect();
-    fuzz("graph", &sources, 2, examine_graph);
+    fuzz("graph", &sources, &PIECES, 2, examine_graph);
+}
+
+#[test]
+fn changed_formulas_are_read_without_panic() {
+    let mut sources: Vec<Vec<u8>> =
+        LIBRARY.iter().map(|algorithm| algorithm.text.as_bytes().to_vec()).collect();
+    for folder in ["examples/formulas", "tests/cases/formulas"] {
+        let files = files_below(&root().join(folder), "fix").into_iter();
+        sources.extend(files.map(|path| std::fs::read(path).expect("it can be read")));
+    }
+    // What takes long on purpose is no place to start from.
+    sources.retain(|source| !String::from_utf8_lossy(source).contains("expect: error E008"));
+    fuzz("formula", &sources, &FORMULAS, 3, examine_formulas);
 }
