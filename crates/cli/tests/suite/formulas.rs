@@ -149,3 +149,12 @@ fn formulas_on_the_command_line() {
     }
     postbop(&[&run[..], &["--target", "NOSUCH"]].concat()).with(2);
 }
+
+#[test]
+fn every_algorithm_finds_a_trace_from_an_entry_that_is_called() {
+    for algorithm in ["summary", "ef", "ef-split", "ef-opt"] {
+        let case = "tests/cases/calls/entry_that_is_called.bp";
+        let ran = postbop(&["check", case, "--engine", "fixpoint", "--algorithm", algorithm]).with(1);
+        assert!(ran.out.contains("x=1"), "{algorithm}: {}", ran.out);
+    }
+}

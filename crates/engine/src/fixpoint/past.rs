@@ -297,15 +297,17 @@ impl Past for Recall<'_, '_, '_, '_> {
 }
 
 impl Recall<'_, '_, '_, '_> {
-    /// Whether some run comes to a location.
-    pub fn reached(&mut self, loc: LocId) -> Result<bool, Interrupted> {
+    /// A location that some run comes to, with an entry from which it does: where entries are kept apart, paths also
+    /// begin at entries that nobody calls.
+    pub fn reached(&mut self, loc: LocId) -> Result<Option<Point>, Interrupted> {
         self.assignment.clear();
         self.pin(loc, 1);
         self.pin(self.template.machine.program.procs[self.proc(loc)].entry, 0);
-        let Some(&paths) = self.paths.last() else { return Ok(false) };
-        match self.entries.last() {
-            Some(&entries) => Ok(self.bdd.pick_all(&[paths, entries], &self.assignment)?.is_some()),
-            None => self.bdd.meets(paths, &self.assignment),
-        }
+        let Some(&paths) = self.paths.last() else { return Ok(None) };
+        let Some(&entries) = self.entries.last() else {
+            return Ok(self.bdd.meets(paths, &self.assignment)?.then(|| (loc, Vec::new())));
+        };
+        let picked = self.bdd.pick_all(&[paths, entries], &self.assignment)?;
+        Ok(picked.map(|picked| (loc, self.entry_literals(&picked, 0))))
     }
 }

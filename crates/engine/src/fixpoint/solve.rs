@@ -1,14 +1,14 @@
 //! Room `engine/fixpoint`: an algorithm of the library on a task.
 
 use super::library::Algorithm;
-use super::past::{COPIES, Recall};
+use super::past::{COPIES, Point, Recall};
 use super::template::{PC, TARGET, Template};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::verdict::{Outcome, Stats, Stopwatch, Verdict, Why};
 use postbop_front::fix::{Formulas, read};
-use postbop_ir::{Action, LocId, Task, Trace};
+use postbop_ir::{Action, Task, Trace};
 use postbop_kit::bdd::{Assignment, Bdd, Interrupted, Ref};
 use postbop_kit::calculus::{DomainId, RelationId, Solver, Stop};
 use rustc_hash::FxHashMap as HashMap;
@@ -122,21 +122,21 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     fn trace_all(&mut self, missing: &[usize]) -> Result<Vec<(usize, Verdict)>, Interrupted> {
         let (task, machine, budget) = (self.task, self.machine, self.budget);
         let mut recall = self.recall()?;
-        let mut reached: Vec<(usize, LocId)> = Vec::new();
+        let mut reached: Vec<(usize, Point)> = Vec::new();
         for &at in missing {
             for &loc in &task.targets[at].locs {
-                if recall.reached(loc)? {
-                    reached.push((at, loc));
+                if let Some(point) = recall.reached(loc)? {
+                    reached.push((at, point));
                     break;
                 }
             }
         }
         let mut retracer = Retracer::new(machine, &mut recall, budget);
-        let mut trace = |loc: LocId| -> Result<Trace, Why> {
-            let open = machine.layout(machine.program.locs[loc].proc).open.clone();
-            retracer.trace((loc, Vec::new()), open)
+        let mut trace = |point: Point| -> Result<Trace, Why> {
+            let open = machine.layout(machine.program.locs[point.0].proc).open.clone();
+            retracer.trace(point, open)
         };
-        let verdict = |(at, loc)| (at, trace(loc).map_or_else(Verdict::Unknown, Verdict::Violated));
+        let verdict = |(at, point)| (at, trace(point).map_or_else(Verdict::Unknown, Verdict::Violated));
         Ok(reached.into_iter().map(verdict).collect())
     }
 
