@@ -3,7 +3,7 @@
 //! One step after the other, cheapest first, each with its name and its time; the first that fails ends the run. This
 //! is what `.ci/run` calls, and what people call before they commit: there is no other list of checks.
 
-use crate::fuzz;
+use crate::fuzz::{self, Kind};
 use crate::generate::Features;
 use crate::tidy;
 use std::path::Path;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How many random programs to try, and for how long at most.
 const PROGRAMS: usize = 400;
+const PROGRAMS_WITH_THREADS: usize = 100;
 const FUZZ_TIME: Duration = Duration::from_secs(20);
 
 /// A step: its name, and what it does.
@@ -26,7 +27,8 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("clippy", Box::new(|| cargo(root, CLIPPY))),
         ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--profile", "ci"]))),
         ("tidy", Box::new(|| check_tidy(root))),
-        ("fuzz", Box::new(|| try_programs(seed))),
+        ("fuzz", Box::new(|| try_programs(seed, PROGRAMS, Kind::Sequential(Features::parse("all")?)))),
+        ("fuzz threads", Box::new(|| try_programs(seed, PROGRAMS_WITH_THREADS, Kind::Threads))),
     ])
 }
 
@@ -63,9 +65,9 @@ fn check_tidy(root: &Path) -> Result<(), String> {
     if breaches.is_empty() { Ok(()) } else { Err(format!("{} breaches", breaches.len())) }
 }
 
-fn try_programs(seed: u64) -> Result<(), String> {
+fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     println!("fuzz: seed {seed}");
-    let tally = fuzz::fuzz(seed, PROGRAMS, Features::parse("all")?, Some(FUZZ_TIME));
+    let tally = fuzz::fuzz(seed, count, kind, Some(FUZZ_TIME));
     println!("fuzz: {}", tally.line());
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),

@@ -6,6 +6,10 @@
 //! print back, its canonical form must mean the same, the judge decides it by brute force, a walk with the whole call
 //! stack judges the judge, and every engine, asked for any trace and for a shortest one, must agree with the judge; the
 //! door replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
+//!
+//! Programs with threads have a judge and questions of their own: see [`threads`].
+
+mod threads;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
@@ -21,6 +25,31 @@ use std::time::{Duration, Instant};
 const JUDGE_LIMIT: usize = 60_000;
 const WALK_LIMIT: usize = 1_500;
 
+/// Which programs to try.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Sequential ones with these features.
+    Sequential(Features),
+    /// Programs with threads.
+    Threads,
+}
+
+impl Kind {
+    fn program(self, seed: u64) -> String {
+        match self {
+            Kind::Sequential(features) => generate::program(seed, features),
+            Kind::Threads => generate::threads(seed),
+        }
+    }
+
+    fn examine(self, source: &str) -> Finding {
+        match self {
+            Kind::Sequential(_) => examine(source),
+            Kind::Threads => threads::examine(source),
+        }
+    }
+}
+
 /// What came of one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
@@ -30,6 +59,8 @@ pub enum Finding {
         reachable: usize,
         /// How many cannot.
         unreachable: usize,
+        /// How many answers of engines would have taken too long.
+        late: usize,
     },
     /// The judge found it too large.
     TooLarge,
@@ -48,6 +79,8 @@ pub struct Tally {
     pub reachable: usize,
     /// See `reachable`.
     pub unreachable: usize,
+    /// Answers of engines that would have taken too long.
+    pub late: usize,
     /// The first disagreement: its seed, what is wrong, and the shrunk program.
     pub wrong: Option<(u64, String, String)>,
 }
@@ -55,31 +88,33 @@ pub struct Tally {
 impl Tally {
     /// What was counted.
     pub fn line(&self) -> String {
-        let Tally { agreed, too_large, reachable, unreachable, .. } = self;
+        let Tally { agreed, too_large, reachable, unreachable, late, .. } = self;
+        let late = if *late > 0 { format!(", {late} answers not awaited") } else { String::new() };
         format!(
-            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge"
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge{late}"
         )
     }
 }
 
 /// Tries programs from `seed` on until `count` are done, the time is up, or one goes wrong.
-pub fn fuzz(seed: u64, count: usize, features: Features, limit: Option<Duration>) -> Tally {
+pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tally {
     let start = Instant::now();
     let mut tally = Tally::default();
     for seed in seed..seed.saturating_add(count as u64) {
         if limit.is_some_and(|limit| start.elapsed() > limit) {
             break;
         }
-        let source = generate::program(seed, features);
-        match examine(&source) {
+        let source = kind.program(seed);
+        match kind.examine(&source) {
             Finding::TooLarge => tally.too_large += 1,
-            Finding::Agreed { reachable, unreachable } => {
+            Finding::Agreed { reachable, unreachable, late } => {
                 tally.agreed += 1;
+                tally.late += late;
                 tally.reachable += reachable;
                 tally.unreachable += unreachable;
             }
             Finding::Wrong(what) => {
-                tally.wrong = Some((seed, what.clone(), smallest(&source, &what)));
+                tally.wrong = Some((seed, what.clone(), smallest(kind, &source, &what)));
                 break;
             }
         }
@@ -88,31 +123,24 @@ pub fn fuzz(seed: u64, count: usize, features: Features, limit: Option<Duration>
 }
 
 /// A small program that goes wrong as this one does.
-fn smallest(source: &str, what: &str) -> String {
-    let kind = |what: &str| what.split(':').next().map(str::to_owned);
+fn smallest(kind: Kind, source: &str, what: &str) -> String {
+    let who = |what: &str| what.split(':').next().map(str::to_owned);
+    let mut fails = |candidate: &str| matches!(kind.examine(candidate), Finding::Wrong(other) if who(&other) == who(what));
     let canonical = postbop_front::format(source.as_bytes(), Options::default());
     let start = match canonical {
-        Ok(text) if matches!(examine(&text), Finding::Wrong(other) if kind(&other) == kind(what)) => text,
+        Ok(text) if fails(&text) => text,
         _ => source.to_owned(),
     };
-    shrink(
-        &start,
-        &mut |candidate| matches!(examine(candidate), Finding::Wrong(other) if kind(&other) == kind(what)),
-    )
+    shrink(&start, &mut fails)
 }
 
 /// Puts one program through everything.
 pub fn examine(source: &str) -> Finding {
-    let reading = postbop_front::read(source.as_bytes(), Options::default());
-    if let Some(error) = reading.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)
-    {
-        return Finding::Wrong(format!("front end {}: {}", error.code, error.message));
-    }
-    let Some(program) = reading.program else { return Finding::Wrong("front end: no program".into()) };
+    let program = match read(source) {
+        Ok(program) => program,
+        Err(what) => return Finding::Wrong(what),
+    };
     let targets = targets(&program);
-    if let Some(what) = graph_flaw(source, &program) {
-        return Finding::Wrong(what);
-    }
     let locs: Vec<&[LocId]> = targets.iter().map(|target| &target.locs[..]).collect();
     let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::TooLarge };
     if let Some(what) =
@@ -121,7 +149,21 @@ pub fn examine(source: &str) -> Finding {
         return Finding::Wrong(what);
     }
     let reachable = least.iter().flatten().count();
-    Finding::Agreed { reachable, unreachable: least.len() - reachable }
+    Finding::Agreed { reachable, unreachable: least.len() - reachable, late: 0 }
+}
+
+/// The program of a source, with a graph as it should be; or what is wrong.
+fn read(source: &str) -> Result<Program, String> {
+    let reading = postbop_front::read(source.as_bytes(), Options::default());
+    if let Some(error) = reading.diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error)
+    {
+        return Err(format!("front end {}: {}", error.code, error.message));
+    }
+    let program = reading.program.ok_or("front end: no program")?;
+    match graph_flaw(source, &program) {
+        Some(what) => Err(what),
+        None => Ok(program),
+    }
 }
 
 /// Every label and every check is a target.
@@ -200,12 +242,7 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
                     _ => false,
                 };
                 if !agrees {
-                    let said = match verdict {
-                        Verdict::Holds => "holds".into(),
-                        Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
-                        Verdict::Unknown(why) => format!("unknown ({why})"),
-                        Verdict::Interleaved(_) => "violated by an interleaving".into(),
-                    };
+                    let said = said(verdict);
                     return Some(format!(
                         "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
                     ));
@@ -214,4 +251,16 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
         }
     }
     None
+}
+
+/// A verdict in short.
+fn said(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds => "holds".into(),
+        Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
+        Verdict::Interleaved(run) => {
+            format!("violated with {} switches in {} rounds", run.switches(), run.rounds())
+        }
+        Verdict::Unknown(why) => format!("unknown ({why})"),
+    }
 }

@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use xtask::fuzz::Kind;
 use xtask::generate::{self, Features};
 use xtask::{bench, ci, family, fuzz, tidy};
 
@@ -61,6 +62,9 @@ enum Chore {
         /// What the programs may contain, as for `gen`
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
+        /// Programs with threads, against the judge of all interleavings; they have no features to choose
+        #[arg(long)]
+        threads: bool,
     },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
@@ -84,7 +88,10 @@ fn main() -> ExitCode {
             print!("{source}");
             ExitCode::SUCCESS
         }
-        Chore::Fuzz { seed, count, seconds, features } => run_fuzz(seed, count, seconds, features),
+        Chore::Fuzz { seed, count, seconds, features, threads } => {
+            let kind = if threads { Kind::Threads } else { Kind::Sequential(features) };
+            run_fuzz(seed, count, seconds, kind)
+        }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }
 }
@@ -138,12 +145,12 @@ fn run_tidy() -> ExitCode {
     if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, features: Features) -> ExitCode {
+fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -> ExitCode {
     let seed = seed.unwrap_or_else(seed_by_time);
     println!("fuzz: seed {seed}");
     // A breakdown of an engine is a finding, told once at the end.
     std::panic::set_hook(Box::new(|_| {}));
-    let tally = fuzz::fuzz(seed, count, features, seconds.map(Duration::from_secs));
+    let tally = fuzz::fuzz(seed, count, kind, seconds.map(Duration::from_secs));
     println!("fuzz: {}", tally.line());
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
     let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));

@@ -62,7 +62,13 @@ pub struct Found {
 impl Found {
     /// What is known of these locations.
     pub fn at(&self, locs: &[LocId]) -> Answer {
-        match (locs.iter().filter_map(|loc| self.least[*loc]).min(), self.cut) {
+        self.within(locs, u32::MAX)
+    }
+
+    /// What is known of these locations within a schedule of at most so many switches, or rounds.
+    pub fn within(&self, locs: &[LocId], most: u32) -> Answer {
+        let least = locs.iter().filter_map(|loc| self.least[*loc]).min().filter(|least| *least <= most);
+        match (least, self.cut.filter(|cut| *cut <= most)) {
             (Some(least), None) => Answer::Reached(least),
             (Some(least), Some(cut)) if least <= cut => Answer::Reached(least),
             (None, None) => Answer::Never,

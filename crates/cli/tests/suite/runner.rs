@@ -99,6 +99,7 @@ impl Tally {
                     self.traces += 1;
                     lengths.push(trace.length());
                 }
+                Verdict::Interleaved(_) => return Err("an interleaving of one thread".into()),
                 Verdict::Unknown(Why::Unsupported(why)) => {
                     *self.refused.entry((engine, why.clone())).or_default() += 1;
                     return Ok(());
