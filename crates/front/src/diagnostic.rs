@@ -86,9 +86,14 @@ codes! {
     UnknownField       Error "E044" "a field or a variable that a value does not have";
     NoQuery            Error "E045" "a formula file without a query";
     Unstable           Error "E046" "an iteration that does not settle";
+    Unsupported        Error "E051" "a format that is not read yet";
+    NoStart            Error "E052" "a pushdown system without an initial configuration";
+    WrongThreads       Error "E053" "a configuration of another number of threads";
+    EmptyStack         Error "E054" "a rule for an empty stack";
     TwoMeanings        Warning "W001" "an expression that means two things in two dialects";
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";
+    OutsideRange       Warning "W004" "a shared state or a stack symbol outside the declared range";
 }
 
 impl fmt::Display for Code {

@@ -13,6 +13,7 @@
 pub mod bp;
 pub mod diagnostic;
 pub mod fix;
+pub mod pds;
 pub mod source;
 
 pub use diagnostic::{Code, Diagnostic, Severity};

@@ -80,12 +80,16 @@ pub fn all_files() -> Vec<PathBuf> {
     all
 }
 
-/// The programs that others wrote; says so if they are absent.
+/// Where the programs are that others wrote.
+pub fn folder() -> PathBuf {
+    std::env::var_os("POSTBOP_CORPUS").map_or(root().join("../shared/corpus"), PathBuf::from)
+}
+
+/// The Boolean programs that others wrote; says so if they are absent.
 pub fn corpus() -> Vec<PathBuf> {
-    let folder = std::env::var_os("POSTBOP_CORPUS").map_or(root().join("../shared/corpus"), PathBuf::from);
-    let found = files(&folder, "bp");
+    let found = files(&folder(), "bp");
     if found.is_empty() {
-        eprintln!("skipped: no corpus in {}", folder.display());
+        eprintln!("skipped: no corpus in {}", folder().display());
     }
     found
 }

@@ -6,4 +6,5 @@ mod formatting;
 mod interleaving;
 mod limits;
 mod lowering;
+mod pds;
 mod threads;
