@@ -2,6 +2,7 @@
 
 use crate::args::{Dialect, Source};
 use crate::{Said, Status, report};
+use postbop_front::pds::Part;
 use postbop_front::{LineIndex, Options, Reading};
 use postbop_ir::{EdgeId, Program, Span, text, validate};
 use std::io::Read;
@@ -80,15 +81,44 @@ pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     if bytes.starts_with(b"postbop-ir") {
         return graph(name, bytes, said);
     }
+    if source.file.extension().is_some_and(|ending| ending == "pds") {
+        return pushdown(&source.file, bytes, said);
+    }
     let Reading { text, program, thread_bound, diagnostics, .. } =
         postbop_front::read(&bytes, options(source));
     let lines = LineIndex::new(&text);
     report::diagnostics::render(&name, &text, &lines, &diagnostics, &mut said.err);
-    let program = program.ok_or(Status::BadInput)?;
-    if let Some(flaw) = validate(&program).into_iter().next() {
-        panic!("the front end made a program that is not well formed: {flaw}");
-    }
+    let program = sound(program.ok_or(Status::BadInput)?);
     Ok(Input { name, text, lines, program, thread_bound })
+}
+
+/// Reads a concurrent pushdown system, with the files beside it that say where it starts and what is bad.
+fn pushdown(path: &Path, system: Vec<u8>, said: &mut Said) -> Result<Input, Status> {
+    let mut beside = |ending: &str| {
+        let path = path.with_extension(ending);
+        path.exists().then(|| bytes(&path, said)).transpose()
+    };
+    let (init, spec) = (beside("init")?, beside("spec")?);
+    let reading = postbop_front::pds::read(&system, init.as_deref(), spec.as_deref());
+    for (ending, part) in
+        [("pds", Some(&reading.system)), ("init", reading.init.as_ref()), ("spec", reading.spec.as_ref())]
+    {
+        if let Some(Part { text, diagnostics }) = part {
+            let name = path.with_extension(ending).display().to_string();
+            report::diagnostics::render(&name, text, &LineIndex::new(text), diagnostics, &mut said.err);
+        }
+    }
+    let program = sound(reading.program.ok_or(Status::BadInput)?);
+    let (name, text) = (path.display().to_string(), reading.system.text);
+    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound: None })
+}
+
+/// A program that the front end made. One that is not well formed is a bug.
+fn sound(program: Program) -> Program {
+    match validate(&program).into_iter().next() {
+        Some(flaw) => panic!("the front end made a program that is not well formed: {flaw}"),
+        None => program,
+    }
 }
 
 /// Reads a program graph.
