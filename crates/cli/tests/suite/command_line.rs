@@ -205,6 +205,26 @@ fn what_check_wrote_is_what_replay_accepts() {
 }
 
 #[test]
+fn a_pushdown_system_is_read_with_what_stands_beside_it() {
+    let system = "3\nPDA 1 2\n0 1 -> 1 2 1\n1 2 -> 2 -\n";
+    let path = scratch("system.pds", system);
+    let path = path.to_str().expect("plain names");
+    assert!(postbop(&["check", path]).with(2).err.contains("system.pds:1:1"));
+    scratch("system.init", "0|7,1\n");
+    let ran = postbop(&["check", path]).with(2);
+    assert!(ran.err.contains("system.init:1:3") && ran.err.contains("E053"), "{}", ran.err);
+    scratch("system.init", "0|1\n");
+    assert!(postbop(&["check", path]).with(0).out.contains("nothing to check"));
+    postbop(&["check", path, "--target", "1.2"]).with(1);
+    scratch("system.spec", "2|1\n");
+    assert!(postbop(&["check", path]).with(1).out.contains("0 1 -> 1 2 1"));
+    scratch("system.spec", "2|2\n");
+    postbop(&["check", path]).with(0);
+    scratch("system.spec", "2|x\n");
+    assert!(postbop(&["check", path]).with(2).err.contains("system.spec:1:3"));
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut command = command(&["emit", FIG1]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");

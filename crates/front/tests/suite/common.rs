@@ -1,6 +1,6 @@
 //! Room `front`: what several tests need.
 
-use postbop_front::{Options, Reading, read};
+use postbop_front::{Options, Reading, pds, read};
 use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Span};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,13 @@ pub fn all_files() -> Vec<PathBuf> {
     let corpus = corpus();
     all.extend(corpus);
     all
+}
+
+/// Reads a pushdown system with the files beside it.
+pub fn system(path: &Path) -> pds::Reading {
+    let beside = |ending: &str| std::fs::read(path.with_extension(ending)).ok();
+    let rules = std::fs::read(path).expect("a file");
+    pds::read(&rules, beside("init").as_deref(), beside("spec").as_deref())
 }
 
 /// Where the programs are that others wrote.

@@ -3,9 +3,11 @@
 use crate::common;
 use postbop_front::diagnostic::{ALL, LIMIT};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 fn expected(source: &str) -> BTreeSet<String> {
-    let lines = source.lines().filter_map(|line| line.strip_prefix("// expect: "));
+    let mark = |line| str::strip_prefix(line, "// expect: ").or(str::strip_prefix(line, "# expect: "));
+    let lines = source.lines().filter_map(mark);
     let code = |line: &str| {
         let (severity, code) = line.split_once(' ').expect("a severity and a code");
         assert_eq!(severity == "error", code.starts_with('E'), "{line}");
@@ -43,17 +45,29 @@ fn cases_report_exactly_where_they_say() {
     }
 }
 
+/// The codes that a case expects: those that were found, and the one that it is named after.
+fn as_expected(file: &Path, source: &str, found: BTreeSet<String>) -> BTreeSet<String> {
+    let wanted = expected(source);
+    let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(wanted.contains(&name[..4]), "{name} does not expect the code it is named after");
+    assert_eq!(found, wanted, "{name}");
+    wanted
+}
+
 #[test]
 fn cases_report_exactly_what_they_say() {
     let mut covered = BTreeSet::new();
     for file in common::files(&common::root().join("tests/cases/diagnostics"), "bp") {
         let source = std::fs::read_to_string(&file).expect("a case");
-        let wanted = expected(&source);
-        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
-        assert!(wanted.contains(&name[..4]), "{name} does not expect the code it is named after");
-        let found: BTreeSet<String> = common::codes(&source).into_iter().map(str::to_owned).collect();
-        assert_eq!(found, wanted, "{name}: {:#?}", common::reading(&source).diagnostics);
-        covered.extend(wanted);
+        let found = common::codes(&source).into_iter().map(str::to_owned).collect();
+        covered.extend(as_expected(&file, &source, found));
+    }
+    for file in common::files(&common::root().join("tests/cases/diagnostics"), "pds") {
+        let reading = common::system(&file);
+        let parts = [Some(&reading.system), reading.init.as_ref(), reading.spec.as_ref()];
+        let all = parts.into_iter().flatten().flat_map(|part| &part.diagnostics);
+        let found = all.map(|diagnostic| diagnostic.code.text().to_owned()).collect();
+        covered.extend(as_expected(&file, &reading.system.text, found));
     }
     // What a formula gets, the formulas of the command line's suite are there to show.
     for file in common::files(&common::root().join("tests/cases/formulas"), "fix") {
