@@ -68,6 +68,8 @@ fn the_other_threads_are_asked_about_their_tops() {
     assert_eq!(graph(&program, "thread2"), wanted);
     let start = "0 -> 1: q, %top 1 2, %top 2 - := 0, 0, 0\n1 -> X: return\n";
     assert_eq!(graph(&program, "%prologue"), start);
+    let inner = program.locs.iter().filter(|loc| loc.inner).count();
+    assert_eq!(inner, 4, "both errors, within the removal, and where the call comes back");
 }
 
 #[test]
@@ -236,10 +238,13 @@ fn great_systems() {
     self::program(&huge, &format!("{last}|{}", i64::MAX), Some(&format!("0|{}", i64::MAX)));
 }
 
+/// Shared state, top, shared state, what replaces the top (the new top first).
+type Rule = (i64, i64, i64, Vec<i64>);
+
 /// A system as numbers: what this file needs to run one by the definition.
 struct Small {
-    /// For each thread: shared state, top, shared state, what replaces the top (the new top first).
-    rules: Vec<Vec<(i64, i64, i64, Vec<i64>)>>,
+    /// For each thread.
+    rules: Vec<Vec<Rule>>,
     start: (i64, Vec<Vec<i64>>),
     bad: (i64, Vec<Option<i64>>),
 }
@@ -268,9 +273,7 @@ impl Small {
             true => "-".to_owned(),
             false => symbols.iter().map(i64::to_string).collect::<Vec<_>>().join(between),
         };
-        let rule = |(from, top, to, word_): &(i64, i64, i64, Vec<i64>)| {
-            format!("{from} {top} -> {to} {}\n", word(word_, " "))
-        };
+        let rule = |(from, top, to, symbols): &Rule| format!("{from} {top} -> {to} {}\n", word(symbols, " "));
         let pda = |rules: &Vec<_>| format!("PDA 0 2\n{}", rules.iter().map(rule).collect::<String>());
         let stacks: Vec<String> = self.start.1.iter().map(|stack| word(stack, ".")).collect();
         let tops: Vec<String> = self.bad.1.iter().map(|top| word(top.as_slice(), "")).collect();
