@@ -87,7 +87,8 @@ pub struct Question {
 /// A program to read.
 #[derive(clap::Args)]
 pub struct Source {
-    /// The program: a Boolean program, or a program graph as printed by `emit`; `-` reads standard input
+    /// The program: a Boolean program, a pushdown system (`.pds`), or a program graph as printed by `emit`; `-`
+    /// reads standard input
     pub file: PathBuf,
     /// How operators bind where the families of tools disagree
     #[arg(long, value_enum, default_value_t)]

@@ -238,6 +238,40 @@ fn great_systems() {
     self::program(&huge, &format!("{last}|{}", i64::MAX), Some(&format!("0|{}", i64::MAX)));
 }
 
+/// Whatever the bytes are, there is a well-formed program or an error.
+#[test]
+fn any_bytes() {
+    let texts = [
+        "3 # n\nPDA 1 3\n0 1 -> 1 2\n1 2 -> 1 3 2\n2 3 -> 2 -\nPDA 1 1\n1 1 -> 2 1\n",
+        "0|1,1.1",
+        "2|3,1\n0|-,-",
+    ];
+    let mut numbers = numbers(54);
+    let mut draw = |below: usize| numbers.next().expect("no end") as usize % below;
+    let (mut good, mut wrong) = (0, 0);
+    for _ in 0..3000 {
+        let mut bytes = texts.map(|text| text.as_bytes().to_vec());
+        for _ in 0..1 + draw(3) {
+            let text = &mut bytes[draw(3)];
+            let (at, other) = (draw(text.len()), draw(text.len()));
+            match draw(4) {
+                0 => text[at] = b"0129-|,.>#P \n\r\xff\0"[draw(16)],
+                1 => text.swap(at, other),
+                2 => drop(text.drain(at.min(other)..at.max(other))),
+                _ => text.extend_from_within(at.min(other)..at.max(other)),
+            }
+            text.push(b'\n');
+        }
+        let reading = read(&bytes[0], Some(&bytes[1]), Some(&bytes[2]));
+        let parts = [Some(&reading.system), reading.init.as_ref(), reading.spec.as_ref()];
+        let failed = parts.into_iter().flatten().any(|part| part.diagnostics.iter().any(|d| d.is_error()));
+        assert_eq!(reading.program.is_none(), failed, "{bytes:?}");
+        reading.program.iter().for_each(assert_valid);
+        *if failed { &mut wrong } else { &mut good } += 1;
+    }
+    assert!(good > 200 && wrong > 200, "{good} good, {wrong} wrong");
+}
+
 /// Shared state, top, shared state, what replaces the top (the new top first).
 type Rule = (i64, i64, i64, Vec<i64>);
 
