@@ -43,13 +43,13 @@ pub fn examine(source: &str) -> Finding {
         let count = |kind: fn(&Answer) -> bool| question.answers.iter().filter(|answer| kind(answer)).count();
         reachable += count(|answer| matches!(answer, Answer::Reached(_)));
         unreachable += count(|answer| *answer == Answer::Never);
-        for engine in engines() {
-            match unanswered(&question, engine.name()) {
+        for engine in engines().iter().map(|engine| engine.name()).chain(["auto"]) {
+            match unanswered(&question, engine) {
                 Ok(count) => late += count,
                 Err(what) => {
                     let schedule = question.schedule;
                     let mode = if question.shortest { ", shortest" } else { "" };
-                    return Finding::Wrong(format!("engine {}: {schedule:?}{mode}: {what}", engine.name()));
+                    return Finding::Wrong(format!("engine {engine}: {schedule:?}{mode}: {what}"));
                 }
             }
         }
@@ -103,8 +103,9 @@ fn cost(run: &Interleaving, schedule: Schedule) -> u32 {
 fn unanswered(question: &Question, engine: &str) -> Result<usize, String> {
     let Question { program, targets, schedule, shortest, .. } = *question;
     let task = Task { program, targets, shortest };
+    let choice = if engine == "auto" { Choice::Auto } else { Choice::Named(engine) };
     let budget = Budget::unlimited().with_time(PATIENCE).with_effort(EFFORT);
-    let report = verify_threads(&task, Some(schedule), Choice::Named(engine), &budget, &mut Silent);
+    let report = verify_threads(&task, Some(schedule), choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
     if report.verdicts.iter().all(refused) {
         return Ok(0);
