@@ -13,6 +13,7 @@
 use super::calls::{CallSite, Lift};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
+use crate::encode::literals::{self, Literal};
 use crate::encode::machine::kin::Memo;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Role;
@@ -23,9 +24,6 @@ use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
-
-/// A level with a truth value.
-type Literal = (u32, bool);
 
 /// What is known of the entry, and a valuation.
 type Valued = (Vec<Literal>, Vec<u64>);
@@ -97,12 +95,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// Decides the levels of the known fields of a row, and of what is known of the entry.
     fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], role: impl Fn(usize) -> Role) {
         self.assignment.clear();
-        for (at, field) in self.solver.encoder.machine.layout(proc).fields.iter().enumerate() {
-            let Some(value) = field.get(row) else { continue };
-            for (bit, level) in self.solver.encoder.levels(proc, at, role(at)).enumerate() {
-                self.assignment.decide(level, value >> bit & 1 != 0);
-            }
-        }
+        let encoder = &self.solver.encoder;
+        let levels = |at| Some(encoder.levels(proc, at, role(at)));
+        literals::decide(&mut self.assignment, encoder.machine.layout(proc), row, levels);
         for &(level, value) in entry {
             self.assignment.decide(level, value);
         }
@@ -156,35 +151,11 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
-    /// The valuation that literals give to the fields of a procedure in some role. A field of which some bits were
-    /// picked gets all of them; those are added to the literals.
+    /// The valuation that literals give to the fields of a procedure in some role.
     fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, role: impl Fn(usize) -> Option<Role>) -> Vec<u64> {
-        let layout = self.solver.encoder.machine.layout(proc);
-        let mut row = layout.open.clone();
-        for (at, field) in layout.fields.iter().enumerate() {
-            let Some(role) = role(at) else { continue };
-            let (mut value, mut width, mut known) = (0i64, 0, 0);
-            for level in self.solver.encoder.levels(proc, at, role) {
-                if let Ok(found) = picked.binary_search_by_key(&level, |&(level, _)| level) {
-                    value |= (picked[found].1 as i64) << width;
-                    known += 1;
-                }
-                width += 1;
-            }
-            if known == 0 {
-                continue;
-            }
-            if known < width {
-                picked.extend(self.solver.encoder.levels(proc, at, role).map(|level| (level, false)));
-                // Of two literals of one level the first stays, and that is the one that was picked.
-                picked.sort_by_key(|&(level, _)| level);
-                picked.dedup_by_key(|&mut (level, _)| level);
-            }
-            // Bits are two's complement: of a signed number the first one spreads.
-            let value = if field.range().0 < 0 { value << (64 - width) >> (64 - width) } else { value };
-            field.set(&mut row, Some(value));
-        }
-        row
+        let encoder = &self.solver.encoder;
+        let levels = |at| role(at).map(|role| encoder.levels(proc, at, role));
+        literals::row(encoder.machine.layout(proc), picked, levels)
     }
 
     /// The literals of a procedure's links among those picked.
