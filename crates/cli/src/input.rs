@@ -4,6 +4,7 @@ use crate::args::{Dialect, Source};
 use crate::{Said, Status, report};
 use postbop_front::pds::Part;
 use postbop_front::{LineIndex, Options, Reading};
+use postbop_ir::program::THREAD_LIMIT;
 use postbop_ir::{EdgeId, Program, Span, text, validate};
 use std::io::Read;
 use std::path::Path;
@@ -132,7 +133,9 @@ fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status>
     match valid {
         // Spans of a graph point into the source it was made from, not into its own text.
         Ok(program) => {
-            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program, thread_bound: None })
+            let limited = program.labels.iter().any(|label| label.name == THREAD_LIMIT);
+            let thread_bound = limited.then_some(program.threads.len());
+            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program, thread_bound })
         }
         Err(message) => {
             said.err.push_str(&format!("error: {message}\n"));

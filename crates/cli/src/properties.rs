@@ -1,8 +1,9 @@
 //! Room `cli`: which locations must not be reached.
 
 use crate::input::Input;
+use postbop_ir::program::{Label, THREAD_LIMIT};
 use postbop_ir::{Check, CheckKind, LocId, Program, Target};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The labels that are errors by custom.
 const CUSTOMARY: [&str; 2] = ["ERROR", "SLIC_ERROR"];
@@ -32,13 +33,14 @@ fn customary(input: &Input, program: &Program) -> Vec<Target> {
             format!("{kind}:{line}")
         }
     };
-    let mut count: HashMap<String, usize> = HashMap::new();
+    // A procedure that two threads use is there twice: what stands at one place is one property.
+    let mut places: HashMap<String, HashSet<String>> = HashMap::new();
     for check in &program.checks {
-        *count.entry(name(check, false)).or_default() += 1;
+        places.entry(name(check, false)).or_default().insert(name(check, true));
     }
     let of_check = |check: &Check| {
         let short = name(check, false);
-        let name = if count[&short] > 1 { name(check, true) } else { short };
+        let name = if places[&short].len() > 1 { name(check, true) } else { short };
         Target { name, locs: vec![check.loc] }
     };
     let mut targets: Vec<Target> = program.checks.iter().map(of_check).collect();
@@ -61,6 +63,11 @@ fn customary(input: &Input, program: &Program) -> Vec<Target> {
         }
     }
     merged
+}
+
+/// The labels that the source has, without those that a translation added.
+pub fn shown(program: &Program) -> impl Iterator<Item = &Label> {
+    program.labels.iter().filter(|label| label.name != THREAD_LIMIT)
 }
 
 fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
@@ -90,7 +97,7 @@ fn by_name(program: &Program, name: &str) -> Result<Target, String> {
 }
 
 fn unknown(program: &Program, name: &str) -> String {
-    let mut labels: Vec<&str> = program.labels.iter().map(|label| label.name.as_str()).collect();
+    let mut labels: Vec<&str> = shown(program).map(|label| label.name.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
     let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));

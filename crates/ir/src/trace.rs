@@ -69,12 +69,7 @@ pub struct Trace {
 impl Trace {
     /// For each segment the number of steps when all calls in it are unfolded; saturating.
     pub fn segment_lengths(&self) -> Table<SegmentId, u128> {
-        let mut lengths = Table::new();
-        for segment in self.segments.iter() {
-            let length = unfolded(&segment.frame.steps, &lengths);
-            lengths.push(length);
-        }
-        lengths
+        segment_lengths(&self.segments)
     }
 
     /// The number of steps of the whole run; saturating.
@@ -112,6 +107,13 @@ pub struct Interleaving {
 }
 
 impl Interleaving {
+    /// The number of steps of the whole run, with those of the prologue; saturating.
+    pub fn length(&self) -> u128 {
+        let lengths = segment_lengths(&self.segments);
+        let stretches = self.contexts.iter().map(|context| &context.steps).chain([&self.prologue]);
+        stretches.fold(0, |sum: u128, steps| sum.saturating_add(unfolded(steps, &lengths)))
+    }
+
     /// How often another thread goes on.
     pub fn switches(&self) -> usize {
         self.contexts.len().saturating_sub(1)
@@ -122,6 +124,15 @@ impl Interleaving {
         let again = self.contexts.windows(2).filter(|two| two[1].thread <= two[0].thread).count();
         again + usize::from(!self.contexts.is_empty())
     }
+}
+
+fn segment_lengths(segments: &Table<SegmentId, Segment>) -> Table<SegmentId, u128> {
+    let mut lengths = Table::new();
+    for segment in segments.iter() {
+        let length = unfolded(&segment.frame.steps, &lengths);
+        lengths.push(length);
+    }
+    lengths
 }
 
 /// The number of steps when calls are unfolded. A segment that is not there counts nothing: replay rejects it.

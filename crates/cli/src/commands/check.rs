@@ -2,12 +2,13 @@
 
 use crate::args::{Check, Detail, Format, Question};
 use crate::input::{self, Input};
-use crate::report::{json, text};
+use crate::report::{Subject, json, text};
 use crate::{ALLOCATOR, Said, Status, properties};
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::fixpoint::library::algorithm;
 use postbop_engine::{Budget, Choice, Observer, Progress, Report, Verdict, Why, verify, verify_threads};
 use postbop_ir::interleave::Schedule;
+use postbop_ir::program::THREAD_LIMIT;
 use postbop_ir::{Expr, Program, Target, Task};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -44,7 +45,8 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
     report.stats.push(("read_us".into(), read.as_micros() as u64));
     report.stats.push(("total_us".into(), start.elapsed().as_micros() as u64));
     report.stats.push(("peak_bytes".into(), peak()));
-    tell(&input, program, &targets, &report, args, said);
+    let threads = thread_bound(&input, &report, choice, &budget);
+    tell(&Subject { input: &input, program, targets: &targets, report: &report, threads }, args, said);
     let status = status(&report.verdicts);
     if status == Status::Bug {
         said.err.push_str(&keep(program, &std::env::current_dir().unwrap_or_default()));
@@ -112,25 +114,35 @@ pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send
     })
 }
 
-fn tell(
-    input: &Input,
-    program: &Program,
-    targets: &[Target],
-    report: &Report,
-    args: &Check,
-    said: &mut Said,
-) {
+/// For how many threads there is room, if what holds may not hold with more: a run within the same schedule that would
+/// start one more comes to a label that is there for this question.
+fn thread_bound(input: &Input, report: &Report, choice: Choice, budget: &Budget) -> Option<usize> {
+    let bound = input.thread_bound?;
+    if !report.verdicts.contains(&Verdict::Holds) {
+        return None;
+    }
+    let program = &input.program;
+    let limit = program.labels.iter().filter(|label| label.name == THREAD_LIMIT).map(|label| label.loc);
+    let targets = [Target { name: THREAD_LIMIT.into(), locs: limit.collect() }];
+    // Shortest, because few switches are enough as a rule.
+    let task = Task { program, targets: &targets, shortest: true };
+    let asked = answer(&task, choice, report.bound, budget);
+    let never = asked.verdicts == [Verdict::Holds] && asked.bound == report.bound;
+    (!never).then_some(bound)
+}
+
+fn tell(subject: &Subject, args: &Check, said: &mut Said) {
     match args.format {
         Format::Json => {
-            let value = json::report(input, program, targets, report, args.trace != Detail::None);
+            let value = json::report(subject, args.trace != Detail::None);
             said.out.push_str(&format!("{value}\n"));
         }
         Format::Human => {
             if args.question.stats {
-                said.out.push_str(&text::stats(report.engine, &report.stats));
+                said.out.push_str(&text::stats(subject.report.engine, &subject.report.stats));
                 said.out.push('\n');
             }
-            said.out.push_str(&text::report(input, program, targets, report, args.trace, args.shortest));
+            said.out.push_str(&text::report(subject, args.trace, args.shortest));
         }
     }
 }

@@ -4,7 +4,8 @@ use crate::args::Replay;
 use crate::input::{self, Input};
 use crate::report::json;
 use crate::{Said, Status, properties};
-use postbop_ir::{Program, replay};
+use postbop_ir::replay::replay_interleaving;
+use postbop_ir::{Interleaving, Program, Trace, replay};
 use serde_json::Value;
 
 /// Runs the traces of a report, or one trace, on a program.
@@ -34,7 +35,7 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
     for trace in traces {
         let name = trace.get("target").and_then(Value::as_str).unwrap_or("trace");
         match one(&input, program, trace) {
-            Ok(length) => said.out.push_str(&format!("{name}  accepted: a run of {length} steps\n")),
+            Ok(run) => said.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
             Err(reason) => {
                 said.out.push_str(&format!("{name}  rejected: {reason}\n"));
                 status = Status::Violated;
@@ -44,30 +45,60 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
     status
 }
 
+/// A trace that somebody wrote.
+enum Given {
+    Sequential(Trace),
+    Interleaved(Interleaving),
+}
+
+impl Given {
+    fn run(&self) -> String {
+        match self {
+            Given::Sequential(trace) => format!("{} steps", trace.length()),
+            Given::Interleaved(trace) => {
+                format!("{} steps in {} contexts", trace.length(), trace.contexts.len())
+            }
+        }
+    }
+}
+
+fn parse(value: &Value) -> Option<Given> {
+    match value.get("contexts") {
+        None => json::parse(value).map(Given::Sequential),
+        Some(_) => json::parse_interleaving(value).map(Given::Interleaved),
+    }
+}
+
 /// The traces of a report; or the trace itself.
 fn traces(value: &Value) -> Vec<&Value> {
     match value.get("properties").and_then(Value::as_array) {
         Some(properties) => properties.iter().filter_map(|property| property.get("trace")).collect(),
-        None if value.get("frames").is_some() => vec![value],
+        None if value.get("frames").is_some() || value.get("contexts").is_some() => vec![value],
         None => Vec::new(),
     }
 }
 
-fn one(input: &Input, program: &Program, value: &Value) -> Result<u128, String> {
+/// What run it is, if it is one.
+fn one(input: &Input, program: &Program, value: &Value) -> Result<String, String> {
     let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
     let customary = properties::targets(input, program, &[])?;
     let target = match customary.into_iter().find(|target| target.name == name) {
         Some(target) => target,
         None => properties::targets(input, program, &[name.to_owned()])?.remove(0),
     };
-    let trace = json::parse(value).ok_or("it has not the form of a trace")?;
+    let trace = parse(value).ok_or("it has not the form of a trace")?;
     if value.get("program").and_then(Value::as_str) != Some(&json::fingerprint(program)) {
         return Err("it was made from another program, or from this one before it was changed".into());
     }
-    replay(program, &trace, &target.locs).map_err(|rejected| rejected.to_string())?;
-    let told = json::trace(input, program, name, &trace).map_err(|rejected| rejected.to_string())?;
-    match difference(&told, value) {
-        None => Ok(trace.length()),
+    let told = match &trace {
+        Given::Sequential(trace) => {
+            replay(program, trace, &target.locs).and_then(|()| json::trace(input, program, name, trace))
+        }
+        Given::Interleaved(trace) => replay_interleaving(program, trace, &target.locs)
+            .and_then(|()| json::interleaving(input, program, name, trace)),
+    };
+    match difference(&told.map_err(|rejected| rejected.to_string())?, value) {
+        None => Ok(trace.run()),
         Some(place) => Err(format!("the run is one, but what is said of it at `{place}` is not so")),
     }
 }

@@ -3,14 +3,26 @@
 use crate::args::Source;
 use crate::input::{self, Input};
 use crate::{Said, Status, properties};
+use postbop_ir::program::Proc;
 use postbop_ir::{Program, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
 pub fn list(args: &Source, said: &mut Said) -> Status {
     with_program(args, said, |input, program, out| {
+        if !program.is_sequential() {
+            let _ = writeln!(out, "threads");
+            for thread in program.threads.iter() {
+                let main = &program.procs[thread.main];
+                let (line, _) = input.position(main.span);
+                let _ = match is_hidden(main) {
+                    true => writeln!(out, "          {}, if it is started", thread.name),
+                    false => writeln!(out, "  {line:>6}  {}, starts in {}", thread.name, main.name),
+                };
+            }
+        }
         let _ = writeln!(out, "procedures");
-        for (id, proc) in program.procs.pairs() {
+        for (id, proc) in program.procs.pairs().filter(|(_, proc)| !is_hidden(proc)) {
             let (line, _) = input.position(proc.span);
             let locs = program.locs.iter().filter(|loc| loc.proc == id).count();
             let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
@@ -21,7 +33,7 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
-        for label in &program.labels {
+        for label in properties::shown(program) {
             let loc = program.locs[label.loc];
             let (line, _) = input.position(loc.span);
             let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs[loc.proc].name, label.name);
@@ -32,6 +44,11 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
             let _ = writeln!(out, "  {line:>6}  {}", target.name);
         }
     })
+}
+
+/// Whether a translation invented it.
+fn is_hidden(proc: &Proc) -> bool {
+    proc.name.starts_with('%')
 }
 
 /// Prints the program graph.

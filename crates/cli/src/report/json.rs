@@ -4,36 +4,37 @@
 //! see: names, lines, source text, changed values. Reading takes the ids alone; whoever reads a trace back compares
 //! what is printed again with what was given, so nothing in it can be changed unnoticed.
 
+use super::Subject;
 use crate::input::Input;
-use postbop_engine::{Report, Verdict};
+use postbop_engine::Verdict;
 use postbop_ir::interleave::Schedule;
-use postbop_ir::replay::{Change, changes};
-use postbop_ir::{Frame, Id, ProcId, Program, Rejected, Segment, Step, Target, Trace, VarId, text};
+use postbop_ir::replay::{Change, changes, interleaved_changes};
+use postbop_ir::{
+    Context, Frame, Id, Interleaving, ProcId, Program, Rejected, Segment, SegmentId, Step, Table, Target,
+    Trace, VarId, text,
+};
 use serde_json::{Map, Value, json};
 
 /// The report of a check, with or without its traces.
-pub fn report(
-    input: &Input,
-    program: &Program,
-    targets: &[Target],
-    report: &Report,
-    with_traces: bool,
-) -> Value {
+pub fn report(subject: &Subject, with_traces: bool) -> Value {
+    let Subject { input, program, targets, report, threads } = *subject;
+    let bound = bound(report.bound, threads);
+    let replayed = |trace: Result<Value, Rejected>| {
+        trace.unwrap_or_else(|rejected| panic!("a trace that was replayed is rejected: {rejected}"))
+    };
     let property = |(target, (verdict, by)): (&Target, (&Verdict, &&str))| {
         let mut object = json!({ "name": target.name, "status": status(verdict), "engine": by });
         match verdict {
-            Verdict::Holds => match report.bound {
-                Some(Schedule::Switches(count)) => object["bound"] = json!({ "switches": count }),
-                Some(Schedule::Rounds(count)) => object["bound"] = json!({ "rounds": count }),
-                None => {}
-            },
-            Verdict::Interleaved(_) => {}
+            Verdict::Holds if bound.is_empty() => {}
+            Verdict::Holds => object["bound"] = json!(bound),
             Verdict::Unknown(why) => object["reason"] = json!(why.to_string()),
-            Verdict::Violated(_) if !with_traces => {}
-            Verdict::Violated(trace) => match self::trace(input, program, &target.name, trace) {
-                Ok(trace) => object["trace"] = trace,
-                Err(rejected) => panic!("a trace that was replayed is rejected: {rejected}"),
-            },
+            Verdict::Violated(_) | Verdict::Interleaved(_) if !with_traces => {}
+            Verdict::Violated(trace) => {
+                object["trace"] = replayed(self::trace(input, program, &target.name, trace));
+            }
+            Verdict::Interleaved(run) => {
+                object["trace"] = replayed(interleaving(input, program, &target.name, run));
+            }
         }
         object
     };
@@ -47,6 +48,15 @@ pub fn report(
         "properties": properties,
         "stats": stats,
     })
+}
+
+/// How far a verdict goes.
+fn bound(schedule: Option<Schedule>, threads: Option<usize>) -> Map<String, Value> {
+    let schedule = schedule.map(|schedule| match schedule {
+        Schedule::Switches(count) => ("switches".to_owned(), json!(count)),
+        Schedule::Rounds(count) => ("rounds".to_owned(), json!(count)),
+    });
+    schedule.into_iter().chain(threads.map(|count| ("threads".to_owned(), json!(count)))).collect()
 }
 
 /// The verdict in one word.
@@ -72,14 +82,6 @@ pub fn overall(verdicts: &[Verdict]) -> &'static str {
 pub fn trace(input: &Input, program: &Program, target: &str, trace: &Trace) -> Result<Value, Rejected> {
     let changes = changes(program, trace)?;
     let writer = Writer { input, program };
-    let segments: Vec<Value> = (trace.segments.iter().zip(changes.segments.iter()))
-        .map(|(segment, changes)| {
-            let mut object = writer.frame(&segment.frame, changes);
-            object["exit"] = writer.known(segment.exit.iter().map(|&(var, value)| (var, Some(value))));
-            object["results"] = json!(segment.results);
-            object
-        })
-        .collect();
     let frames: Vec<Value> = trace
         .frames
         .iter()
@@ -90,8 +92,37 @@ pub fn trace(input: &Input, program: &Program, target: &str, trace: &Trace) -> R
         "target": target,
         "program": fingerprint(program),
         "length": trace.length().to_string(),
-        "segments": segments,
+        "segments": writer.segments(&trace.segments, &changes.segments),
         "frames": frames,
+    }))
+}
+
+/// An interleaved trace, with the target it leads to.
+pub fn interleaving(
+    input: &Input,
+    program: &Program,
+    target: &str,
+    trace: &Interleaving,
+) -> Result<Value, Rejected> {
+    let changes = interleaved_changes(program, trace)?;
+    let writer = Writer { input, program };
+    let context = |(context, changes): (&Context, &Vec<Change>)| {
+        json!({
+            "name": program.threads[context.thread].name,
+            "thread": context.thread.index(),
+            "steps": writer.steps(&context.steps, changes),
+        })
+    };
+    let contexts: Vec<Value> = trace.contexts.iter().zip(&changes.contexts).map(context).collect();
+    Ok(json!({
+        "target": target,
+        "program": fingerprint(program),
+        "length": trace.length().to_string(),
+        "switches": trace.switches(),
+        "segments": writer.segments(&trace.segments, &changes.segments),
+        "initial": writer.values(&trace.initial),
+        "prologue": writer.steps(&trace.prologue, &changes.prologue),
+        "contexts": contexts,
     }))
 }
 
@@ -110,15 +141,31 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    fn segments(
+        &self,
+        segments: &Table<SegmentId, Segment>,
+        changes: &Table<SegmentId, Vec<Change>>,
+    ) -> Vec<Value> {
+        let segment = |(segment, changes): (&Segment, &Vec<Change>)| {
+            let mut object = self.frame(&segment.frame, changes);
+            object["exit"] = self.values(&segment.exit);
+            object["results"] = json!(segment.results);
+            object
+        };
+        segments.iter().zip(changes.iter()).map(segment).collect()
+    }
+
     fn frame(&self, frame: &Frame, changes: &[Change]) -> Value {
-        let steps: Vec<Value> =
-            frame.steps.iter().zip(changes).map(|(step, change)| self.step(step, change)).collect();
         json!({
             "procedure": self.program.procs[frame.proc].name,
             "proc": frame.proc.index(),
-            "entry": self.known(frame.entry.iter().map(|&(var, value)| (var, Some(value)))),
-            "steps": steps,
+            "entry": self.values(&frame.entry),
+            "steps": self.steps(&frame.steps, changes),
         })
+    }
+
+    fn steps(&self, steps: &[Step], changes: &[Change]) -> Vec<Value> {
+        steps.iter().zip(changes).map(|(step, change)| self.step(step, change)).collect()
     }
 
     fn step(&self, step: &Step, change: &Change) -> Value {
@@ -142,6 +189,10 @@ impl Writer<'_> {
         object
     }
 
+    fn values(&self, values: &[(VarId, i64)]) -> Value {
+        self.known(values.iter().map(|&(var, value)| (var, Some(value))))
+    }
+
     fn known(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> Value {
         let item = |(var, value): (VarId, Option<i64>)| json!({ "name": self.program.vars[var].name, "var": var.index(), "value": value });
         Value::Array(values.map(item).collect())
@@ -150,26 +201,47 @@ impl Writer<'_> {
 
 /// Reads a trace; `None` where the form is not that of a trace.
 pub fn parse(value: &Value) -> Option<Trace> {
-    let list = |value: &Value, key: &str| value.get(key)?.as_array().cloned();
+    Some(Trace { segments: segments(value)?, frames: list(value.get("frames")?, frame)? })
+}
+
+/// Reads an interleaved trace; `None` where the form is not that of one.
+pub fn parse_interleaving(value: &Value) -> Option<Interleaving> {
+    let context = |value: &Value| {
+        Some(Context { thread: id(value.get("thread")?)?, steps: steps(value.get("steps")?)? })
+    };
+    Some(Interleaving {
+        segments: segments(value)?,
+        initial: pairs(value.get("initial")?)?,
+        prologue: steps(value.get("prologue")?)?,
+        contexts: list(value.get("contexts")?, context)?,
+    })
+}
+
+fn list<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+    value.as_array()?.iter().map(item).collect()
+}
+
+fn segments(value: &Value) -> Option<Table<SegmentId, Segment>> {
     let segment = |value: &Value| {
         let exit = pairs(value.get("exit")?)?;
-        let results = list(value, "results")?.iter().map(number_or_null).collect::<Option<_>>()?;
-        Some(Segment { frame: frame(value)?, exit, results })
+        Some(Segment { frame: frame(value)?, exit, results: list(value.get("results")?, number_or_null)? })
     };
-    let segments = list(value, "segments")?.iter().map(segment).collect::<Option<Vec<_>>>()?;
-    let frames = list(value, "frames")?.iter().map(frame).collect::<Option<_>>()?;
-    Some(Trace { segments: segments.into_iter().collect(), frames })
+    Some(list(value.get("segments")?, segment)?.into_iter().collect())
 }
 
 fn frame(value: &Value) -> Option<Frame> {
-    let steps = value.get("steps")?.as_array()?.iter().map(step).collect::<Option<_>>()?;
-    Some(Frame { proc: id::<ProcId>(value.get("proc")?)?, entry: pairs(value.get("entry")?)?, steps })
+    let (proc, entry) = (id::<ProcId>(value.get("proc")?)?, pairs(value.get("entry")?)?);
+    Some(Frame { proc, entry, steps: steps(value.get("steps")?)? })
+}
+
+fn steps(value: &Value) -> Option<Vec<Step>> {
+    list(value, step)
 }
 
 fn step(value: &Value) -> Option<Step> {
     let choices = match value.get("choices") {
         None => Vec::new(),
-        Some(choices) => choices.as_array()?.iter().map(number_or_null).collect::<Option<_>>()?,
+        Some(choices) => list(choices, number_or_null)?,
     };
     let call = match value.get("call") {
         None => None,
@@ -187,5 +259,5 @@ fn number_or_null(value: &Value) -> Option<Option<i64>> {
 }
 
 fn pairs(value: &Value) -> Option<Vec<(VarId, i64)>> {
-    value.as_array()?.iter().map(|item| Some((id(item.get("var")?)?, item.get("value")?.as_i64()?))).collect()
+    list(value, |item| Some((id(item.get("var")?)?, item.get("value")?.as_i64()?)))
 }

@@ -13,12 +13,20 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many lines to print.
-const MOST_LINES: usize = 4_000;
+pub const MOST_LINES: usize = 4_000;
 /// How many levels of indentation to print.
-const DEEPEST: usize = 20;
+pub const DEEPEST: usize = 20;
 
 /// The values known at some point.
-type Values = BTreeMap<VarId, i64>;
+pub type Values = BTreeMap<VarId, i64>;
+
+/// How steps and values are put into words.
+pub struct Words<'a> {
+    /// The source.
+    pub input: &'a Input,
+    /// The program.
+    pub program: &'a Program,
+}
 
 /// A stretch of steps being told: of a pending frame, or of a segment.
 struct Stretch<'t> {
@@ -31,7 +39,7 @@ struct Stretch<'t> {
 }
 
 struct Teller<'a> {
-    input: &'a Input,
+    words: Words<'a>,
     program: &'a Program,
     trace: &'a Trace,
     changes: &'a Changes,
@@ -47,7 +55,8 @@ pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> 
         Err(rejected) => return format!("  (the trace does not replay: {rejected})\n"),
     };
     let full = detail == Detail::Full;
-    let mut teller = Teller { input, program, trace, changes: &changes, full, lines: 0, out: String::new() };
+    let words = Words { input, program };
+    let mut teller = Teller { words, program, trace, changes: &changes, full, lines: 0, out: String::new() };
     let mut globals = Values::new();
     for (depth, frame) in trace.frames.iter().enumerate() {
         if teller.lines >= MOST_LINES {
@@ -71,6 +80,43 @@ pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> 
     teller.out
 }
 
+impl Words<'_> {
+    /// The line and the statement of a step.
+    pub fn step(&self, edge: EdgeId) -> (Option<usize>, String) {
+        let (line, _) = self.input.position(self.program.edges[edge].span);
+        let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
+        ((!self.input.text.is_empty()).then_some(line), text)
+    }
+
+    /// Values by name.
+    pub fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
+        let shown = values.filter(|(var, _)| !self.program.vars[*var].is_hidden());
+        let item =
+            |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
+        shown.filter_map(item).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Which way a condition went: of two assumptions for one piece of text, the first is where it is true.
+    fn branch(&self, edge: EdgeId) -> &'static str {
+        let data = &self.program.edges[edge];
+        let siblings: Vec<EdgeId> = self.program.leaving(data.from).to_vec();
+        let alike = |&other: &EdgeId| {
+            let other = &self.program.edges[other];
+            other.span == data.span && matches!(other.action, Action::Assume(_))
+        };
+        if siblings.len() != 2 || !siblings.iter().all(alike) || siblings[0] == siblings[1] {
+            return "";
+        }
+        let fails = self.program.checks.iter().any(|check| check.loc == self.program.edges[siblings[1]].to);
+        match (edge == siblings[0], fails) {
+            (true, false) => "  [yes]",
+            (false, false) => "  [no]",
+            (true, true) => "  [holds]",
+            (false, true) => "  [fails]",
+        }
+    }
+}
+
 impl<'a> Teller<'a> {
     /// The heading of a frame; what is known when it starts.
     fn enter(&mut self, frame: &Frame, depth: usize, mut values: Values) -> Values {
@@ -78,7 +124,7 @@ impl<'a> Teller<'a> {
         values.extend(frame.entry.iter().copied());
         let of = |vars: &mut dyn Iterator<Item = VarId>| {
             let known = vars.filter_map(|var| Some((var, *values.get(&var)?)));
-            self.list(known.map(|(var, value)| (var, Some(value))))
+            self.words.list(known.map(|(var, value)| (var, Some(value))))
         };
         let params = of(&mut proc.params().iter().copied());
         let is_new = |&&(var, _): &&(VarId, i64)| depth == 0 && self.program.is_global(var);
@@ -151,44 +197,14 @@ impl<'a> Teller<'a> {
     /// The values to show after a step.
     fn shown(&self, change: &Change, values: &Values) -> String {
         if self.full {
-            return self.list(values.iter().map(|(&var, &value)| (var, Some(value))));
+            return self.words.list(values.iter().map(|(&var, &value)| (var, Some(value))));
         }
-        self.list(change.iter().copied())
-    }
-
-    fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
-        let shown = values.filter(|(var, _)| !self.program.vars[*var].is_hidden());
-        let item =
-            |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
-        shown.filter_map(item).collect::<Vec<_>>().join(", ")
+        self.words.list(change.iter().copied())
     }
 
     fn step(&mut self, depth: usize, edge: EdgeId, values: &str) {
-        let data = &self.program.edges[edge];
-        let (line, _) = self.input.position(data.span);
-        let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
-        let number = (!self.input.text.is_empty()).then_some(line);
+        let (number, text) = self.words.step(edge);
         self.line(depth + 1, number, &text, values);
-    }
-
-    /// Which way a condition went: of two assumptions for one piece of text, the first is where it is true.
-    fn branch(&self, edge: EdgeId) -> &'static str {
-        let data = &self.program.edges[edge];
-        let siblings: Vec<EdgeId> = self.program.leaving(data.from).to_vec();
-        let alike = |&other: &EdgeId| {
-            let other = &self.program.edges[other];
-            other.span == data.span && matches!(other.action, Action::Assume(_))
-        };
-        if siblings.len() != 2 || !siblings.iter().all(alike) || siblings[0] == siblings[1] {
-            return "";
-        }
-        let fails = self.program.checks.iter().any(|check| check.loc == self.program.edges[siblings[1]].to);
-        match (edge == siblings[0], fails) {
-            (true, false) => "  [yes]",
-            (false, false) => "  [no]",
-            (true, true) => "  [holds]",
-            (false, true) => "  [fails]",
-        }
     }
 
     fn line(&mut self, depth: usize, number: Option<usize>, text: &str, values: &str) {
@@ -204,7 +220,8 @@ impl<'a> Teller<'a> {
     }
 }
 
-fn update(values: &mut Values, change: &Change) {
+/// What is known after a change.
+pub fn update(values: &mut Values, change: &Change) {
     for &(var, value) in change {
         match value {
             Some(value) => values.insert(var, value),

@@ -1,26 +1,19 @@
 //! Room `cli/report`: the report of a check for people.
 
 use super::json::{overall, status};
-use super::story;
+use super::{Subject, lanes, story};
 use crate::args::Detail;
-use crate::input::Input;
-use postbop_engine::{Report, Stats, Verdict, Why};
+use postbop_engine::{Stats, Verdict, Why};
 use postbop_ir::interleave::Schedule;
-use postbop_ir::{Program, Target};
 use std::fmt::Write;
 
 /// Runs longer than this come with a hint.
 const LONG: u128 = 60;
 
 /// The report of a check. Its last line is the verdict.
-pub fn report(
-    input: &Input,
-    program: &Program,
-    targets: &[Target],
-    report: &Report,
-    detail: Detail,
-    shortest: bool,
-) -> String {
+pub fn report(subject: &Subject, detail: Detail, shortest: bool) -> String {
+    let Subject { input, program, targets, report, threads } = *subject;
+    let bound = bound(report.bound, threads);
     let mut out = String::new();
     let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
     for (target, verdict) in targets.iter().zip(&report.verdicts) {
@@ -32,22 +25,22 @@ pub fn report(
                 writeln!(out, "{name:<width$}  violated by a run of {length} step{s}")
             }
             Verdict::Interleaved(run) => {
-                let switches = run.switches();
-                let s = if switches == 1 { "" } else { "es" };
-                writeln!(out, "{name:<width$}  violated by a run with {switches} context switch{s}")
+                writeln!(out, "{name:<width$}  violated by a run with {}", switches(run.switches()))
             }
             Verdict::Unknown(why) => writeln!(out, "{name:<width$}  unknown: {why}"),
-            Verdict::Holds => writeln!(out, "{name:<width$}  holds{}", bound(report.bound)),
+            Verdict::Holds => writeln!(out, "{name:<width$}  holds{bound}"),
         };
-        if let (Verdict::Violated(trace), false) = (verdict, detail == Detail::None) {
-            out.push('\n');
-            out.push_str(&story::tell(input, program, trace, detail));
-            let _ = writeln!(out, "        {name} is reached\n");
-            if !shortest && trace.length() > LONG {
-                out.push_str(
-                    "        There may be a shorter run: `--shortest` finds one of the least length.\n\n",
-                );
-            }
+        let (story, length) = match verdict {
+            _ if detail == Detail::None => continue,
+            Verdict::Violated(trace) => (story::tell(input, program, trace, detail), trace.length()),
+            Verdict::Interleaved(run) => (lanes::tell(input, program, run, detail), 0),
+            Verdict::Holds | Verdict::Unknown(_) => continue,
+        };
+        let _ = writeln!(out, "\n{story}        {name} is reached\n");
+        if !shortest && length > LONG {
+            out.push_str(
+                "        There may be a shorter run: `--shortest` finds one of the least length.\n\n",
+            );
         }
     }
     if targets.is_empty() {
@@ -56,11 +49,17 @@ pub fn report(
             "`--target LABEL` asks whether a label can be reached; `postbop list` shows the labels.\n\n",
         );
     }
+    if let Some(count) = threads {
+        let _ = writeln!(
+            out,
+            "The program may start more than {count} threads, and runs that do were left out: `--threads N` makes room for N.\n"
+        );
+    }
     let _ = match reason(&report.verdicts) {
         Some(why) => writeln!(out, "VERDICT: unknown ({why})"),
         None => {
             let verdict = overall(&report.verdicts);
-            let bound = if verdict == "holds" { bound(report.bound) } else { String::new() };
+            let bound = if verdict == "holds" { &bound } else { "" };
             writeln!(out, "VERDICT: {verdict}{bound}")
         }
     };
@@ -68,14 +67,19 @@ pub fn report(
 }
 
 /// How far a verdict goes.
-fn bound(schedule: Option<Schedule>) -> String {
-    match schedule {
-        None => String::new(),
-        Some(Schedule::Switches(1)) => " up to 1 context switch".into(),
-        Some(Schedule::Switches(count)) => format!(" up to {count} context switches"),
-        Some(Schedule::Rounds(1)) => " up to 1 round".into(),
-        Some(Schedule::Rounds(count)) => format!(" up to {count} rounds"),
-    }
+fn bound(schedule: Option<Schedule>, threads: Option<usize>) -> String {
+    let schedule = schedule.map(|schedule| match schedule {
+        Schedule::Switches(count) => switches(count as usize),
+        Schedule::Rounds(1) => "1 round".into(),
+        Schedule::Rounds(count) => format!("{count} rounds"),
+    });
+    let threads = threads.map(|count| format!("{count} thread{}", if count == 1 { "" } else { "s" }));
+    let bounds: Vec<String> = schedule.into_iter().chain(threads).collect();
+    if bounds.is_empty() { String::new() } else { format!(" up to {}", bounds.join(" and ")) }
+}
+
+fn switches(count: usize) -> String {
+    format!("{count} context switch{}", if count == 1 { "" } else { "es" })
 }
 
 /// Why the verdict on all properties is unknown, if it is.

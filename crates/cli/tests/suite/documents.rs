@@ -13,6 +13,7 @@ fn shown(args: &[&str], status: i32) {
 fn the_readme_shows_real_output() {
     shown(&["check", "examples/bebop.bp", "--target", "R", "--shortest"], 1);
     shown(&["check", "examples/locks.bp", "--shortest"], 1);
+    shown(&["check", "examples/seats.bp", "--switches", "3", "--shortest"], 1);
     let (toggle, equal) = ("examples/formulas/toggle.bp", "examples/formulas/equal.fix");
     shown(&["fixpoint", "run", toggle, "--formula", equal], 0);
 }

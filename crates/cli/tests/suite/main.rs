@@ -17,5 +17,7 @@ mod limits;
 mod mutants;
 mod question;
 mod runner;
+mod schedules;
+mod threads;
 mod trace_files;
 mod traces;

@@ -1,10 +1,20 @@
 //! What a case asks and what it expects, read from its header.
 //!
 //! `// expect: [LABEL | PROC:LABEL] holds|violated [in STEPS]`, one expectation a line. Without a label it is about
-//! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Lines that
-//! begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
+//! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Of a program with
+//! threads a case says `holds up to N switches` or `rounds`, and `violated with N switches` or `in N rounds`, where N is
+//! the least number there is. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
 
 use postbop_ir::{LocId, Program, Target};
+
+/// Within what a program with threads is asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// So many context switches.
+    Switches(u32),
+    /// So many rounds.
+    Rounds(u32),
+}
 
 /// What is expected of one question.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +25,8 @@ pub struct Expectation {
     pub violated: bool,
     /// The least number of steps, where the case says so.
     pub steps: Option<u64>,
+    /// Of a program with threads: the bound within which it holds, or the least within which it is violated.
+    pub bound: Option<Bound>,
 }
 
 /// What the header of a case says.
@@ -41,10 +53,25 @@ pub fn header(text: &str) -> Result<Header, String> {
 
 fn expectation(line: &str) -> Option<Expectation> {
     let mut words: Vec<&str> = line.split_whitespace().collect();
-    let mut steps = None;
+    let (mut steps, mut bound) = (None, None);
     if let [.., "in", number] = words[..] {
         steps = Some(number.parse().ok()?);
         words.truncate(words.len() - 2);
+    } else if let [.., how, number, unit] = words[..] {
+        bound = Some(match unit {
+            "switch" | "switches" => Bound::Switches(number.parse().ok()?),
+            "round" | "rounds" => Bound::Rounds(number.parse().ok()?),
+            _ => return None,
+        });
+        words.truncate(words.len() - if how == "to" { 4 } else { 3 });
+        let said = match bound {
+            _ if how == "to" => words.last() == Some(&"holds") && line.contains(" up to "),
+            Some(Bound::Rounds(_)) => words.last() == Some(&"violated") && how == "in",
+            _ => words.last() == Some(&"violated") && how == "with",
+        };
+        if !said {
+            return None;
+        }
     }
     let (label, verdict) = match words[..] {
         [verdict] => (None, verdict),
@@ -56,7 +83,7 @@ fn expectation(line: &str) -> Option<Expectation> {
         "violated" => true,
         _ => return None,
     };
-    Some(Expectation { label, violated, steps })
+    Some(Expectation { label, violated, steps, bound })
 }
 
 /// What an expectation asks of the program: each target is a property of its own.
@@ -86,14 +113,29 @@ fn labelled(program: &Program, name: &str) -> Vec<LocId> {
 fn headers_say_what_they_say() {
     let read = |text: &str| header(&format!("{text}\ndecl x;\n"));
     let one = |label: Option<&str>, violated, steps| {
-        Ok(Header::Verdicts(vec![Expectation { label: label.map(str::to_owned), violated, steps }]))
+        let label = label.map(str::to_owned);
+        Ok(Header::Verdicts(vec![Expectation { label, violated, steps, bound: None }]))
     };
+    let within = |violated, bound| {
+        let label = Some("L".to_owned());
+        Ok(Header::Verdicts(vec![Expectation { label, violated, steps: None, bound: Some(bound) }]))
+    };
+    assert_eq!(read("// expect: L holds up to 4 switches"), within(false, Bound::Switches(4)));
+    assert_eq!(read("// expect: L holds up to 1 round"), within(false, Bound::Rounds(1)));
+    assert_eq!(read("// expect: L violated with 1 switch"), within(true, Bound::Switches(1)));
+    assert_eq!(read("// expect: L violated in 2 rounds"), within(true, Bound::Rounds(2)));
     assert_eq!(read("// expect: holds"), one(None, false, None));
     assert_eq!(read("// expect: violated in 7"), one(None, true, Some(7)));
     assert_eq!(read("// expect: f:L violated"), one(Some("f:L"), true, None));
     assert_eq!(read("// expect: error E001"), Ok(Header::Diagnostics));
     assert_eq!(read("// nothing"), Ok(Header::Verdicts(Vec::new())));
-    for wrong in ["hold", "L", "a b holds", "holds in 3", "violated in x", ""] {
+    let bounds = [
+        "holds with 3 switches",
+        "violated up to 3 switches",
+        "violated with 2 rounds",
+        "holds up to x rounds",
+    ];
+    for wrong in ["hold", "L", "a b holds", "holds in 3", "violated in x", ""].into_iter().chain(bounds) {
         assert!(read(&format!("// expect: {wrong}")).is_err(), "{wrong}");
     }
 }

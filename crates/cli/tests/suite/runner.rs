@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long an engine may take for one question. All take much less; this is for a hang to become a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How many facts the judge may derive.
 const JUDGE_LIMIT: usize = 200_000;
 
@@ -51,6 +51,15 @@ impl Tally {
 
     /// Puts a question to everybody. `place` is where it comes from, for failures.
     pub fn ask(&mut self, place: &str, program: &Program, expected: &Expectation) {
+        match (expected.bound, program.is_sequential()) {
+            (Some(bound), false) => return self.ask_within(place, program, expected, bound),
+            (None, true) => {}
+            _ => {
+                return self
+                    .failures
+                    .push(format!("{place}: programs with threads, and no others, have bounds"));
+            }
+        }
         self.questions += 1;
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked}");
@@ -121,7 +130,7 @@ impl Tally {
 
 /// A question about one location with one name, as used where files name their property in a table.
 pub fn about(label: Option<&str>, violated: bool) -> Expectation {
-    Expectation { label: label.map(str::to_owned), violated, steps: None }
+    Expectation { label: label.map(str::to_owned), violated, steps: None, bound: None }
 }
 
 /// The targets of a program that can be reached, each with a trace: whatever engine answers first.

@@ -30,7 +30,7 @@ const CASES: [(&str, &str); 12] = [
 ];
 
 /// Every value one change away, each with the place of the change.
-fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
+pub fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
     let mut add = |what: &str, value: Value| all.push((format!("{place} {what}"), value));
     match value {
         Value::Null => add("filled", json!(0)),

@@ -16,7 +16,8 @@ use crate::program::{Action, Program};
 use crate::trace::{Frame, Interleaving, Step};
 use std::collections::BTreeMap;
 
-/// What each step of an interleaved trace changes.
+/// What each step of an interleaved trace changes. A call that enters a procedure gives its locals what is known of them,
+/// and a return changes what the caller receives.
 #[derive(Debug)]
 pub struct InterleavedChanges {
     /// Of the steps of each segment.
@@ -177,8 +178,10 @@ impl<'a> Player<'a> {
             let entry = self.chosen(opened.callee, &locals);
             let frame = Frame { proc: opened.callee, entry, steps: Vec::new() };
             let inside = Run::enter(self.program, self.effects, &frame, Some(opened))?;
+            let known = inside.locals();
             stack.frames.push(inside);
             stack.calls.push(step.edge);
+            return Ok(known);
         } else if let Some(returned) = run.returned.clone() {
             let globals = run.globals();
             let Some(call) = stack.calls.pop() else {
@@ -330,7 +333,8 @@ thread t1 "b" p2
         assert_eq!((trace().switches(), trace().rounds()), (2, 2));
         let changes = interleaved_changes(&parse(TWO).unwrap(), &trace()).unwrap();
         assert_eq!(changes.prologue[0].len(), 3);
-        assert_eq!(changes.contexts[0], [vec![], vec![(VarId(0), Some(1))]]);
+        let entered = vec![(VarId(4), Some(1)), (VarId(5), Some(1))];
+        assert_eq!(changes.contexts[0], [entered, vec![(VarId(0), Some(1))]], "n and m, then x");
         assert_eq!(changes.contexts[2][0], [(VarId(3), Some(1))], "what f gives back");
     }
 

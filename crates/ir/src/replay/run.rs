@@ -270,6 +270,12 @@ impl<'a> Run<'a> {
         self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect()
     }
 
+    /// The locals whose values are known.
+    pub(super) fn locals(&self) -> super::Change {
+        let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(**var));
+        local.filter_map(|(&var, cell)| Some((var, Some(cell.known()?)))).collect()
+    }
+
     /// Goes on with these globals.
     pub(super) fn adopt(&mut self, globals: BTreeMap<VarId, Cell>) {
         self.cells.retain(|var, _| !self.program.is_global(*var));

@@ -1,0 +1,149 @@
+//! Programs with threads on the command line: bounds, statuses, lanes, trace files.
+
+use crate::common::{all_good, postbop, postbop_reading, say, scratch};
+use crate::trace_files::changes;
+use serde_json::{Value, json};
+
+const HANDSHAKE: &str = "tests/cases/threads/handshake.bp";
+/// Each thread starts another one: there is no room for all.
+const ENDLESS: &str =
+    "decl a := F; void f() begin ASYNC_2: f(); end\nvoid main() begin ASYNC_1: f(); assert(!a); end\n";
+/// One thread is started.
+const ONCE: &str = "decl a := F; void f() begin skip; end\nvoid main() begin ASYNC_1: f(); assert(!a); end\n";
+
+fn check(args: &[&str], source: &str, status: i32) -> String {
+    postbop_reading(&[&["check", "-"], args].concat(), source.as_bytes()).with(status).out
+}
+
+fn last(text: &str) -> &str {
+    text.lines().last().unwrap_or("")
+}
+
+#[test]
+fn a_verdict_says_how_far_it_goes() {
+    let ask = |bound: &[&str], status| {
+        postbop(&[&["check", HANDSHAKE, "--target", "L"], bound].concat()).with(status).out
+    };
+    assert_eq!(
+        last(&ask(&["--switches", "1", "--engine", "summary"], 0)),
+        "VERDICT: holds up to 1 context switch"
+    );
+    assert_eq!(last(&ask(&["--switches", "0"], 0)), "VERDICT: holds up to 0 context switches");
+    assert_eq!(last(&ask(&["--rounds", "1"], 0)), "VERDICT: holds up to 1 round");
+    assert!(ask(&["--switches", "2"], 1).contains("violated by a run with 2 context switches"));
+    assert_eq!(last(&ask(&["--rounds", "2"], 1)), "VERDICT: violated");
+    assert_eq!(last(&ask(&[], 1)), "VERDICT: violated");
+    let report = |bound: &[&str]| -> Value {
+        serde_json::from_str(&ask(&[bound, &["--format", "json"]].concat(), 0)).expect("JSON")
+    };
+    let report = [report(&["--switches", "1"]), report(&["--rounds", "1"])]
+        .map(|report| report["properties"][0].clone());
+    assert_eq!(report[0]["bound"], json!({ "switches": 1 }));
+    assert_eq!(report[1]["bound"], json!({ "rounds": 1 }));
+}
+
+#[test]
+fn a_verdict_says_for_how_many_threads_it_is() {
+    let endless = check(&["--switches", "3"], ENDLESS, 0);
+    assert_eq!(last(&endless), "VERDICT: holds up to 3 context switches and 3 threads");
+    assert!(endless.contains("may start more than 3 threads"), "{endless}");
+    let more = check(&["--switches", "3", "--threads", "4", "--format", "json"], ENDLESS, 0);
+    let report: Value = serde_json::from_str(&more).expect("JSON");
+    assert_eq!(report["properties"][0]["bound"], json!({ "switches": 3, "threads": 4 }));
+    assert_eq!(
+        report["properties"].as_array().map(Vec::len),
+        Some(1),
+        "the question behind it is no property"
+    );
+    // The third thread would start a fourth, but main, the second and the third take two switches.
+    assert_eq!(last(&check(&["--switches", "1"], ENDLESS, 0)), "VERDICT: holds up to 1 context switch");
+    assert_eq!(last(&check(&["--switches", "3"], ONCE, 0)), "VERDICT: holds up to 3 context switches");
+    let one = check(&["--switches", "0", "--threads", "1"], ONCE, 0);
+    assert_eq!(last(&one), "VERDICT: holds up to 0 context switches and 1 thread");
+    let graph = postbop_reading(&["emit", "-"], ENDLESS.as_bytes()).with(0).out;
+    assert_eq!(last(&check(&["--switches", "3"], &graph, 0)), last(&endless));
+}
+
+#[test]
+fn bounds_have_ranges_and_exclude_each_other() {
+    for wrong in [
+        &["--switches", "1", "--rounds", "1"][..],
+        &["--switches", "-1"],
+        &["--switches", "101"],
+        &["--rounds", "0"],
+        &["--rounds", "101"],
+        &["--threads", "0"],
+        &["--threads", "65"],
+    ] {
+        let ran = postbop(&[&["check", HANDSHAKE], wrong].concat()).with(2);
+        assert!(!ran.err.is_empty() && ran.out.is_empty(), "{wrong:?}: {}", ran.out);
+    }
+}
+
+#[test]
+fn each_thread_has_a_lane() {
+    let tell = |detail: &str| {
+        let args = ["check", HANDSHAKE, "--target", "L", "--switches", "2", "--shortest", "--trace", detail];
+        postbop(&args).with(1).out
+    };
+    let diff = tell("diff");
+    let place = |text: &str| {
+        let line = diff.lines().find(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}: {diff}"));
+        line.chars().position(|c| c == '┃')
+    };
+    let (first, second) = (place("┃ first"), place("┃ second"));
+    assert!(first < second, "{diff}");
+    assert_eq!((place("x := T"), place("assume(x)")), (first, second), "{diff}");
+    assert_eq!(place("first goes on"), first, "{diff}");
+    assert!(diff.lines().all(|line| line.chars().count() <= 100), "{diff}");
+    assert_eq!(tell("none").lines().count(), 2);
+    let assume = |text: &str| text.lines().find(|line| line.contains("assume(x)")).map(str::to_owned);
+    assert!(assume(&diff).is_some_and(|line| !line.contains("x=1")), "it changes nothing");
+    assert!(assume(&tell("full")).is_some_and(|line| line.contains("x=1")));
+}
+
+#[test]
+fn a_list_names_threads_and_no_label_that_nobody_wrote() {
+    let list = postbop(&["list", HANDSHAKE]).with(0).out;
+    assert!(list.contains("threads\n") && list.contains("second, starts in main"), "{list}");
+    let list = postbop_reading(&["list", "-"], ENDLESS.as_bytes()).with(0).out;
+    assert!(!list.contains('%'), "{list}");
+}
+
+#[test]
+fn every_change_of_an_interleaved_trace_is_noticed() {
+    let (mut rejected, mut accepted, mut failures) = (0, 0, Vec::new());
+    for (case, label) in [
+        ("handshake", "L"),
+        ("recursion_goes_on", "DEEP"),
+        ("interrupted_call", "SEEN"),
+        ("getafix_names", "SLIC_ERROR"),
+    ] {
+        let path = format!("tests/cases/threads/{case}.bp");
+        let report =
+            postbop(&["check", &path, "--target", label, "--format", "json", "--switches", "3"]).with(1);
+        let report: Value = serde_json::from_str(&report.out).expect("JSON");
+        let trace = &report["properties"][0]["trace"];
+        let mut mutants = vec![("nothing".to_owned(), trace.clone())];
+        changes(trace, "", &mut mutants);
+        mutants.retain(|(place, mutant)| mutant != trace || place == "nothing");
+        let properties: Vec<Value> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
+        let file =
+            scratch(&format!("interleaved_{case}.json"), json!({ "properties": properties }).to_string());
+        let ran = postbop(&["replay", &path, file.to_str().expect("plain names")]).with(1);
+        let lines: Vec<&str> = ran.out.lines().collect();
+        assert_eq!(lines.len(), mutants.len(), "one line a trace");
+        assert!(lines[0].contains("  accepted: "), "{case}: the trace itself: {}", lines[0]);
+        for (line, (place, _)) in lines.iter().zip(&mutants).skip(1) {
+            match line.contains("  rejected: ") {
+                true => rejected += 1,
+                // What a variable happens to hold may turn out not to matter.
+                false if ["/choices", "/initial"].iter().any(|part| place.contains(part)) => accepted += 1,
+                false => failures.push(format!("{case}: {place}: {line}")),
+            }
+        }
+    }
+    say(&format!("interleaved trace files: mutants: {rejected} rejected, {accepted} accepted"));
+    all_good(&failures);
+    assert!(rejected > 500 && accepted * 20 < rejected, "the mutants hardly matter");
+}
