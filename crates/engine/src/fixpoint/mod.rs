@@ -12,6 +12,7 @@
 //! matters is kept.
 
 pub mod library;
+mod mentions;
 mod past;
 pub mod run;
 mod solve;

@@ -11,12 +11,13 @@
 //!
 //! \[getafix\] section 4, the template formulae.
 
-use crate::encode::blast::{Bits, Wires, blast, width};
-use crate::encode::machine::code::{Code, Compiled, Machine, Set};
+use super::mentions::Mentions;
+use crate::encode::blast::{Bits, blast, width};
+use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::wiring::Wiring;
 use crate::reduce::sequential::{fronts, shared, thread_of};
 use postbop_front::fix::{Piece, Signature, Sort};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Type, VarId};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::bits;
 use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply};
@@ -235,7 +236,8 @@ impl<'m, 'a> Template<'m, 'a> {
         Ok(relation)
     }
 
-    fn vars(&self, bdd: &mut Bdd, levels: &[u32]) -> Result<Bits, Interrupted> {
+    /// The diagrams of levels.
+    pub fn vars(&self, bdd: &mut Bdd, levels: &[u32]) -> Result<Bits, Interrupted> {
         levels.iter().map(|&level| bdd.var(level)).collect()
     }
 
@@ -472,44 +474,5 @@ impl Supply for Template<'_, '_> {
             "MayLeave" => self.may_leave(bdd, args),
             other => unreachable!("nobody supplies {other}"),
         }
-    }
-}
-
-/// What the formulas of one edge mention.
-struct Mentions<'t, 'm, 'a> {
-    template: &'t Template<'m, 'a>,
-    proc: ProcId,
-    state: State<'t>,
-    compiled: &'t Compiled,
-    nexts: Vec<Bits>,
-}
-
-impl Mentions<'_, '_, '_> {
-    fn value(&self, bdd: &mut Bdd, set: &Set) -> Result<Bits, Interrupted> {
-        match set.value.is_empty() {
-            true => Ok(Bits::new()),
-            false => blast(bdd, &set.value, self),
-        }
-    }
-}
-
-impl Wires for Mentions<'_, '_, '_> {
-    fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let machine = self.template.machine;
-        let var = machine.scopes.var(machine.program, self.proc, at).expect("results are not read");
-        let levels = self.template.levels(self.proc, at, self.state);
-        Ok((machine.program.vars[var].ty, self.template.vars(bdd, &levels)?))
-    }
-
-    fn next(&self, set: usize) -> Bits {
-        self.nexts[set].clone()
-    }
-
-    fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let choices = &self.compiled.choices;
-        let before: usize = choices[..at].iter().map(|&ty| width(ty)).sum();
-        let first = self.template.bottom + before as u32;
-        let levels: Vec<u32> = (first..first + width(choices[at]) as u32).collect();
-        Ok((choices[at], self.template.vars(bdd, &levels)?))
     }
 }
