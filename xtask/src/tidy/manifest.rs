@@ -68,7 +68,8 @@ mod tests {
         let text = "[dependencies]\npostbop-ir.workspace = true\npostbop-kit = { path = \"../kit\" }\n";
         let breaches = |path| layering(&File { path, text }).len();
         assert_eq!(breaches("crates/ir/Cargo.toml"), 2);
-        assert_eq!(breaches("crates/front/Cargo.toml"), 1);
+        assert_eq!(breaches("crates/kit/Cargo.toml"), 2);
+        assert_eq!(breaches("crates/front/Cargo.toml"), 0);
         assert_eq!(breaches("crates/engine/Cargo.toml"), 0);
         assert_eq!(breaches("crates/cli/Cargo.toml"), 0);
     }

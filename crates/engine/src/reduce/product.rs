@@ -27,12 +27,15 @@ use rustc_hash::FxHashMap as HashMap;
 /// The most locations of all instances.
 const LARGEST: usize = 50_000;
 
+/// The instance that calls, and the call.
+type CallPath = (usize, EdgeId);
+
 /// A procedure on one call path.
 struct Instance {
     proc: ProcId,
     thread: ThreadId,
-    /// Where it returns to: the instance that called, and the call.
-    caller: Option<(usize, EdgeId)>,
+    /// Where it returns to.
+    caller: Option<CallPath>,
     /// Its locations and variables in the product.
     locs: HashMap<LocId, LocId>,
     vars: HashMap<VarId, VarId>,
@@ -46,7 +49,7 @@ struct Product<'a> {
     origins: Table<EdgeId, Origin>,
     instances: Vec<Instance>,
     /// The instance that a call of an instance enters.
-    callees: HashMap<(usize, EdgeId), usize>,
+    callees: HashMap<CallPath, usize>,
     /// For each thread where it stands while another runs: 0 before its first step, 1 if it is done, or a place.
     stands: Vec<VarId>,
     place: Type,
@@ -104,7 +107,7 @@ impl Product<'_> {
         for (id, loc) in program.locs.pairs() {
             by_proc[loc.proc].push(id);
         }
-        let mut work: Vec<(ThreadId, ProcId, Option<(usize, EdgeId)>)> =
+        let mut work: Vec<(ThreadId, ProcId, Option<CallPath>)> =
             program.threads.pairs().map(|(id, thread)| (id, thread.main, None)).collect();
         let mut size = 0;
         while let Some((thread, proc, caller)) = work.pop() {
