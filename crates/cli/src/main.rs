@@ -11,14 +11,18 @@ mod report;
 
 use args::{Args, Command};
 use clap::Parser;
-use mimalloc::MiMalloc;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
+#[cfg(feature = "mimalloc")]
+use mimalloc::MiMalloc as Memory;
+#[cfg(not(feature = "mimalloc"))]
+use std::alloc::System as Memory;
+
 /// Counts what the process holds, for `--memory`.
 #[global_allocator]
-static ALLOCATOR: cap::Cap<MiMalloc> = cap::Cap::new(MiMalloc, usize::MAX);
+static ALLOCATOR: cap::Cap<Memory> = cap::Cap::new(Memory, usize::MAX);
 
 /// The exit statuses, which scripts rely on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
