@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 const PROGRAMS: usize = 400;
 const PROGRAMS_WITH_THREADS: usize = 100;
 const FUZZ_TIME: Duration = Duration::from_secs(20);
+const FUZZ_TIME_WITH_THREADS: Duration = Duration::from_secs(8);
 
 /// A step: its name, and what it does.
 type Step<'a> = (&'a str, Box<dyn Fn() -> Result<(), String> + 'a>);
@@ -67,7 +68,8 @@ fn check_tidy(root: &Path) -> Result<(), String> {
 
 fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     println!("fuzz: seed {seed}");
-    let tally = fuzz::fuzz(seed, count, kind, Some(FUZZ_TIME));
+    let time = if matches!(kind, Kind::Threads) { FUZZ_TIME_WITH_THREADS } else { FUZZ_TIME };
+    let tally = fuzz::fuzz(seed, count, kind, Some(time));
     println!("fuzz: {}", tally.line());
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),
