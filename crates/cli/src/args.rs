@@ -1,7 +1,7 @@
 //! Room `cli`: the command line, each option defined once.
 
 use clap::{Parser, Subcommand, ValueEnum};
-use postbop_engine::fixpoint::library::LIBRARY;
+use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES};
 use postbop_front::Options;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub enum Fixpoint {
     /// Print the formulas of an algorithm
     Show {
         /// The algorithm
-        #[arg(value_parser = algorithm_names())]
+        #[arg(value_parser = formula_names())]
         algorithm: String,
     },
     /// Run the formulas of a file on a program, and say which of its queries are true
@@ -190,6 +190,10 @@ pub struct Fmt {
 fn engine_names() -> clap::builder::PossibleValuesParser {
     let names = postbop_engine::engines().iter().map(|engine| engine.name());
     std::iter::once("auto").chain(names).collect::<Vec<_>>().into()
+}
+
+fn formula_names() -> clap::builder::PossibleValuesParser {
+    LIBRARY.iter().chain([&SWITCHES]).map(|algorithm| algorithm.name).collect::<Vec<_>>().into()
 }
 
 fn algorithm_names() -> clap::builder::PossibleValuesParser {

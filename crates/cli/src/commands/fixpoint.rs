@@ -4,7 +4,7 @@ use super::check::{budget, on_deep_stack};
 use crate::args::{Fixpoint, RunFormulas};
 use crate::report::{diagnostics, text};
 use crate::{Said, Status, input, properties};
-use postbop_engine::fixpoint::library::{LIBRARY, algorithm};
+use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
 use postbop_front::LineIndex;
 
@@ -13,7 +13,7 @@ pub fn run(command: &Fixpoint, said: &mut Said) -> Status {
     match command {
         Fixpoint::List => {
             let width = LIBRARY.iter().map(|algorithm| algorithm.name.len()).max().unwrap_or(0);
-            for algorithm in LIBRARY {
+            for algorithm in LIBRARY.iter().chain([&SWITCHES]) {
                 said.out.push_str(&format!("{:width$}  {}\n", algorithm.name, algorithm.about));
             }
             Status::Good

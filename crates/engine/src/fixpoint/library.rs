@@ -40,8 +40,12 @@ pub const DEFAULT: Algorithm = Algorithm {
 
 /// The algorithm of this name.
 pub fn algorithm(name: &str) -> Option<Algorithm> {
-    LIBRARY.iter().find(|algorithm| algorithm.name == name).copied()
+    LIBRARY.iter().chain([&SWITCHES]).find(|algorithm| algorithm.name == name).copied()
 }
 
-/// What programs with threads can do together, within a schedule.
-pub const SWITCHES: &str = include_str!("library/switches.fix");
+/// What programs with threads can do together, within a schedule. It is not one of those for programs without.
+pub const SWITCHES: Algorithm = Algorithm {
+    name: "switches",
+    about: "programs with threads, within so many context switches or rounds",
+    text: include_str!("library/switches.fix"),
+};

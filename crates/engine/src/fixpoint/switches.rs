@@ -38,7 +38,7 @@ pub fn check(task: &Task, schedule: Schedule, budget: &Budget) -> Answer {
     let machine = Machine::threads(program);
     let mut template = Template::new(&machine, Vec::new());
     template.name_constants(&[("K", switches), ("N", threads - 1), ("R", rounds)]);
-    let (_, formulas) = read(SWITCHES.as_bytes(), template.signature());
+    let (_, formulas) = read(SWITCHES.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("switches.fix: {flaws:?}"));
     let relation = |name: &str| {
         let found = formulas.system.relations.iter().position(|relation| relation.name == name);
