@@ -114,7 +114,7 @@ fn the_examples_have_the_right_answers() {
 fn the_library_is_listed_shown_and_short() {
     let listed = postbop(&["fixpoint", "list"]).with(0).out;
     let names: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    assert_eq!(names, ["summary", "ef", "ef-split", "ef-opt"]);
+    assert_eq!(names, ["summary", "ef", "ef-split", "ef-opt", "switches"]);
     for name in names {
         let text = postbop(&["fixpoint", "show", name]).with(0).out;
         let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
