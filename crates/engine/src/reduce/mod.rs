@@ -21,6 +21,7 @@
 mod action;
 mod compose;
 mod draft;
+pub mod fronts;
 pub mod interleaved;
 mod lift;
 pub mod product;

@@ -15,7 +15,8 @@
 //!
 //! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
 
-use super::sequential::{Origin, Sequential, both, constant, equals, fronts, number, shared, thread_of};
+use super::fronts::fronts;
+use super::sequential::{Origin, Sequential, both, constant, equals, number, shared, thread_of};
 use crate::door::Unsupported;
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{

@@ -26,10 +26,11 @@
 //! The program, and for each location in front of something shared an edge per slot. For k switches k + 2 copies of the
 //! shared variables, for r rounds 2 r.
 
+use super::fronts::fronts;
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{
-    Action, Builder, Edge, EdgeId, Expr, Loc, LocId, Op, ProcId, Program, Span, Table, Target, Task,
-    ThreadId, Type, VarId,
+    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Span, Table, Target, Task, ThreadId,
+    Type, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -130,7 +131,7 @@ pub fn thread_of(program: &Program) -> Table<ProcId, Option<ThreadId>> {
 }
 
 /// The variables that an action mentions.
-fn mentioned(action: &Action) -> Vec<VarId> {
+pub fn mentioned(action: &Action) -> Vec<VarId> {
     let mut vars: Vec<VarId> = action.exprs().flat_map(|expr| expr.reads()).collect();
     match action {
         Action::Assign { targets, .. } | Action::Havoc(targets) => vars.extend(targets),
@@ -157,17 +158,6 @@ pub fn shared(program: &Program, thread: &Table<ProcId, Option<ThreadId>>) -> Ve
     shared.sort_unstable();
     shared.dedup();
     shared
-}
-
-/// The locations between statements in front of an edge that mentions a shared variable: where a thread that is left
-/// is worth coming back to.
-pub fn fronts(program: &Program, shared: &[VarId], thread: &Table<ProcId, Option<ThreadId>>) -> Vec<LocId> {
-    let is_shared = |var: &VarId| shared.binary_search(var).is_ok();
-    let touches = |id: &EdgeId| mentioned(&program.edges[*id].action).iter().any(is_shared);
-    let fits = |&(id, loc): &(LocId, &Loc)| {
-        thread[loc.proc].is_some() && !loc.inner && program.leaving(id).iter().any(touches)
-    };
-    program.locs.pairs().filter(fits).map(|(id, _)| id).collect()
 }
 
 /// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one.
