@@ -15,9 +15,11 @@
 //! Exponential in everything, and without an end where a recursion has none. What lies beyond a depth of the stack, or
 //! beyond a number of configurations, is left out, and from there on nothing is called unreachable.
 
-use crate::ids::{Id, LocId, ProcId, Table, ThreadId};
-use crate::program::Program;
+use crate::expr::Expr;
+use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
+use crate::program::{Action, Edge, Program};
 use crate::step::{Places, Valuation};
+use crate::types::Type;
 use crate::walk::{Configuration, Pending, successors};
 use std::collections::HashSet;
 
@@ -96,6 +98,22 @@ struct Moment {
     moved: bool,
 }
 
+/// Whether the ways to choose the globals, the locals of a procedure, or the outcome of an edge can be listed.
+fn is_small(program: &Program, most: usize) -> bool {
+    let fits = |types: &mut dyn Iterator<Item = Type>| {
+        let bits: usize = types.map(|ty| ty.bits().map_or(64, usize::from)).sum();
+        bits < 40 && 1usize << bits <= most
+    };
+    let of = |var: &VarId| program.vars[*var].ty;
+    let choices = |edge: &Edge| match &edge.action {
+        Action::Havoc(vars) => fits(&mut vars.iter().map(of)),
+        action => fits(&mut action.exprs().flat_map(Expr::choices)),
+    };
+    fits(&mut program.globals().map(|var| of(&var)))
+        && program.procs.iter().all(|proc| fits(&mut proc.locals.iter().map(of)))
+        && program.edges.iter().all(choices)
+}
+
 /// Looks at all runs within a schedule, as far as the limits go.
 pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Found {
     let mut search = Search {
@@ -106,6 +124,10 @@ pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Foun
         found: Found { least: Table::filled(program.locs.len(), None), cut: None },
         level: 0,
     };
+    if !is_small(program, limits.configurations) {
+        search.found.cut = Some(0);
+        return search.found;
+    }
     let threads = program.threads.len();
     let starts = search.prologue();
     match schedule {
