@@ -20,7 +20,7 @@ const ROUNDS: u32 = 3;
 /// How much work an engine may put into one question, in its own units, and how long it may take. Sequential programs that
 /// stand for threads are hard for an engine that looks at one valuation after another.
 const EFFORT: u64 = 30_000;
-const PATIENCE: Duration = Duration::from_millis(150);
+const PATIENCE: Duration = Duration::from_millis(40);
 
 /// What is asked: within which schedule, and what the judge says of each target.
 struct Question<'a> {
