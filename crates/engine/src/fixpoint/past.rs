@@ -84,6 +84,14 @@ impl Recall<'_, '_, '_, '_> {
         }
     }
 
+    /// Looks for a state at `from`, in copy 1, before the values of a goal at `to`, in a copy, in a call entered so.
+    fn look_for(&mut self, from: LocId, entry: &[Literal], to: LocId, goal: &[u64], copy: usize) {
+        self.assignment.clear();
+        self.pin(from, 1);
+        self.fill(to, goal, copy);
+        self.recall_entry(entry, 0);
+    }
+
     /// The first of these growing sets that has what is looked for.
     fn earliest(&mut self, entries: bool) -> Result<usize, Interrupted> {
         let count = if entries { self.entries.len() } else { self.paths.len() };
@@ -190,10 +198,7 @@ impl Recall<'_, '_, '_, '_> {
     ) -> Result<Option<Origin<Point>>, Interrupted> {
         let (from, to) = self.ends(edge);
         let relation = self.step_relation(edge)?;
-        self.assignment.clear();
-        self.pin(from, 1);
-        self.fill(to, goal, 2);
-        self.recall_entry(entry, 0);
+        self.look_for(from, entry, to, goal, 2);
         let Some(mut picked) = self.bdd.pick_all(&[self.paths[time], relation], &self.assignment)? else {
             return Ok(None);
         };
@@ -219,10 +224,7 @@ impl Recall<'_, '_, '_, '_> {
         let waited = self.template.waited(self.bdd, edge, &self.states[1], &self.states[4])?;
         let brought = self.template.brought(self.bdd, edge, &self.states[3], &self.states[4])?;
         let back = self.bdd.and(waited, brought)?;
-        self.assignment.clear();
-        self.pin(from, 1);
-        self.fill(to, goal, 4);
-        self.recall_entry(entry, 0);
+        self.look_for(from, entry, to, goal, 4);
         let parts = [self.paths[time], into, summaries, back];
         let Some(mut picked) = self.bdd.pick_all(&parts, &self.assignment)? else { return Ok(None) };
         let inside =

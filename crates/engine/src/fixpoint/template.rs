@@ -21,7 +21,7 @@ use postbop_front::fix::{Piece, Signature, Sort};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::bits;
-use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply};
+use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply, literals};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The domains of program counters, locals and globals.
@@ -218,7 +218,7 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// The literals of a program counter.
     pub fn pc_literals(&self, loc: LocId, levels: &[u32]) -> Vec<(u32, bool)> {
-        number_literals(self.code(loc), levels)
+        literals(levels, self.code(loc))
     }
 
     fn pc(&self, bdd: &mut Bdd, pins: &[(LocId, &[u32])]) -> Result<Ref, Interrupted> {
@@ -397,12 +397,6 @@ impl<'m, 'a> Template<'m, 'a> {
     }
 }
 
-/// The literals under which levels, the first the most significant, read as a number.
-fn number_literals(number: u64, levels: &[u32]) -> Vec<(u32, bool)> {
-    let bit = |(at, &level): (usize, &u32)| (level, number >> (levels.len() - 1 - at) & 1 != 0);
-    levels.iter().enumerate().map(bit).collect()
-}
-
 /// The union of many sets, neighbours first.
 fn union(bdd: &mut Bdd, mut parts: Vec<Ref>) -> Result<Ref, Interrupted> {
     while parts.len() > 1 {
@@ -461,7 +455,7 @@ impl Supply for Template<'_, '_> {
             "Begins" => {
                 let begin = |(id, thread): (ThreadId, &Thread)| {
                     let here = self.pc(bdd, &[(program.procs[thread.main].entry, &args[1])])?;
-                    let who = bdd.cube(&number_literals(id.0 as u64, &args[0]))?;
+                    let who = bdd.cube(&literals(&args[0], id.0 as u64))?;
                     bdd.and(here, who)
                 };
                 let parts = program.threads.pairs().map(begin).collect::<Result<Vec<Ref>, _>>()?;

@@ -27,7 +27,7 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use solve::{Entry, Solver, Stop, Supply, Tally};
+pub use solve::{Entry, Solver, Stop, Supply, Tally, literals};
 
 /// A domain of a system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -399,7 +399,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
 }
 
 /// The literals under which levels, the first the most significant, read as a number.
-fn literals(levels: &[u32], value: u64) -> Vec<(u32, bool)> {
+pub fn literals(levels: &[u32], value: u64) -> Vec<(u32, bool)> {
     let bit = |(at, &level): (usize, &u32)| (level, value >> (levels.len() - 1 - at) & 1 != 0);
     levels.iter().enumerate().map(bit).collect()
 }
