@@ -12,6 +12,7 @@
 use crate::expr::{Expr, Op};
 use crate::ids::VarId;
 use crate::types::Type;
+use smallvec::SmallVec;
 
 /// What is known of one value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +53,7 @@ pub fn eval(
     context: &impl Context,
     choices: &mut impl Iterator<Item = Cell>,
 ) -> Result<Cell, Overflow> {
-    let mut stack = Vec::with_capacity(8);
+    let mut stack: SmallVec<[Cell; 8]> = SmallVec::new();
     for &op in &expr.code {
         let cell = match op {
             Op::Const(_, value) => Cell::Known(value),

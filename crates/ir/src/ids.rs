@@ -73,6 +73,11 @@ impl<I: Id, T> Table<I, T> {
         Table { rows: Vec::new(), key: PhantomData }
     }
 
+    /// An empty table with room for so many rows.
+    pub fn with_room(len: usize) -> Self {
+        Table { rows: Vec::with_capacity(len), key: PhantomData }
+    }
+
     /// A table of `len` copies of `row`.
     pub fn filled(len: usize, row: T) -> Self
     where
@@ -114,7 +119,7 @@ impl<I: Id, T> Table<I, T> {
     }
 
     /// All ids with their rows.
-    pub fn pairs(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+    pub fn pairs(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + Clone {
         self.rows.iter().enumerate().map(|(i, row)| (I::new(i), row))
     }
 }

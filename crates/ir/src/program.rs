@@ -283,6 +283,11 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// An empty program with room for so many locations and edges.
+    pub fn with_room(locs: usize, edges: usize) -> Self {
+        Builder { locs: Table::with_room(locs), edges: Table::with_room(edges), ..Builder::default() }
+    }
+
     /// Adds a global variable.
     pub fn global(&mut self, name: &str, ty: Type) -> VarId {
         self.vars.push(Var { name: name.to_owned(), ty, scope: Scope::Global })

@@ -47,14 +47,14 @@ impl std::error::Error for Rejected {}
 /// Runs the trace on the program; `Ok` if it is a run from the start of main to one of the targets.
 pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(), Rejected> {
     let played = play(program, trace, Some(targets))?;
-    ends_as_said(&trace.segments, &played.effects)
+    ends_as_said(&trace.segments, &played.segments.effects)
 }
 
 /// Runs a trace of which nobody has said yet how its segments end, and says it: engines may have forgotten values that
 /// no longer matter. What it accepts, [`replay`] accepts.
 pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Result<(), Rejected> {
-    let played = play(program, trace, Some(targets))?;
-    say_ends(&mut trace.segments, &played.effects);
+    let effects = play(program, trace, Some(targets))?.segments.effects;
+    say_ends(&mut trace.segments, &effects);
     Ok(())
 }
 
@@ -62,72 +62,84 @@ pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Resu
 pub type Change = Vec<(VarId, Option<i64>)>;
 
 /// What each step of a trace changes.
-#[derive(Debug)]
-pub struct Changes {
-    /// Of the steps of each segment.
-    pub segments: Table<SegmentId, Vec<Change>>,
+pub struct Changes<'a> {
+    /// Of the steps of segments, when asked.
+    pub segments: Completed<'a>,
     /// Of the steps of each frame.
     pub frames: Vec<Vec<Change>>,
 }
 
 /// What each step of a trace changes.
-pub fn changes(program: &Program, trace: &Trace) -> Result<Changes, Rejected> {
-    play(program, trace, None).map(|played| played.changes)
+pub fn changes<'a>(program: &'a Program, trace: &'a Trace) -> Result<Changes<'a>, Rejected> {
+    play(program, trace, None)
 }
 
-/// What came of running a trace.
-struct Played {
-    effects: Table<SegmentId, Effect>,
-    changes: Changes,
-}
-
-/// Runs a trace to one of the targets; without targets, to wherever it leads, and notes what each step changes.
-fn play(program: &Program, trace: &Trace, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
+/// Runs a trace to one of the targets; without targets, to wherever it leads, and notes what the steps of frames change.
+fn play<'a>(
+    program: &'a Program,
+    trace: &'a Trace,
+    targets: Option<&[LocId]>,
+) -> Result<Changes<'a>, Rejected> {
     if !program.is_sequential() {
         return Err(at("trace", 0)("is a trace of a sequential program, and this has threads".into()));
     }
-    let (effects, segments) = play_segments(program, &trace.segments, targets.is_none())?;
-    let mut changes = Changes { segments, frames: Vec::new() };
+    let segments = Completed::new(program, &trace.segments)?;
+    let mut frames = Vec::new();
     let mut caller: Option<Opened> = None;
     for (depth, frame) in trace.frames.iter().enumerate() {
         let place = format!("frame {depth}");
         if depth == 0 && frame.proc != program.main {
             return Err(at(&place, 0)("a run starts in main".into()));
         }
-        let mut run = Run::enter(program, &effects, frame, caller.as_ref()).map_err(at(&place, 0))?;
+        let mut run =
+            Run::enter(program, &segments.effects, frame, caller.as_ref()).map_err(at(&place, 0))?;
         run.notes = targets.is_none();
         run.steps(&frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
         let innermost = depth + 1 == trace.frames.len();
         ends_well(&run, depth, innermost, targets).map_err(at(&place, frame.steps.len()))?;
-        changes.frames.push(std::mem::take(&mut run.changes));
+        frames.push(std::mem::take(&mut run.changes));
         caller = run.opened;
     }
     match trace.frames.is_empty() {
         true => Err(at("trace", 0)("has no frame".into())),
-        false => Ok(Played { effects, changes }),
+        false => Ok(Changes { segments, frames }),
     }
 }
 
 type Effects = Table<SegmentId, Effect>;
 
-/// Runs the completed calls: the effect of each, and what its steps change.
-fn play_segments(
-    program: &Program,
-    segments: &Table<SegmentId, Segment>,
-    notes: bool,
-) -> Result<(Effects, Table<SegmentId, Vec<Change>>), Rejected> {
-    let mut effects = Table::new();
-    let mut changes = Table::new();
-    for (id, segment) in segments.pairs() {
-        let place = format!("segment {id}");
-        let mut run = Run::enter(program, &effects, &segment.frame, None).map_err(at(&place, 0))?;
-        run.notes = notes;
-        run.steps(&segment.frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
-        changes.push(std::mem::take(&mut run.changes));
-        let effect = run.leave().map_err(at(&place, segment.frame.steps.len()))?;
-        effects.push(effect);
+/// The completed calls of a trace, each run once.
+pub struct Completed<'a> {
+    program: &'a Program,
+    segments: &'a Table<SegmentId, Segment>,
+    effects: Effects,
+}
+
+impl<'a> Completed<'a> {
+    fn new(program: &'a Program, segments: &'a Table<SegmentId, Segment>) -> Result<Self, Rejected> {
+        let mut completed = Completed { program, segments, effects: Table::new() };
+        for (id, segment) in segments.pairs() {
+            let rejected = |(step, reason)| at(&format!("segment {id}"), step)(reason);
+            let run = completed.run(segment, false).map_err(rejected)?;
+            let effect = run.leave().map_err(|reason| rejected((segment.frame.steps.len(), reason)))?;
+            completed.effects.push(effect);
+        }
+        Ok(completed)
     }
-    Ok((effects, changes))
+
+    /// Runs one of them, after those that it names.
+    fn run(&self, segment: &Segment, notes: bool) -> Result<Run<'_>, (usize, String)> {
+        let mut run =
+            Run::enter(self.program, &self.effects, &segment.frame, None).map_err(|reason| (0, reason))?;
+        run.notes = notes;
+        run.steps(&segment.frame.steps)?;
+        Ok(run)
+    }
+
+    /// What each step of a segment changes.
+    pub fn changes(&self, id: SegmentId) -> Vec<Change> {
+        self.run(&self.segments[id], true).expect("it ran before").changes
+    }
 }
 
 /// Segments end with what they say.

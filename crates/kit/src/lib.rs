@@ -6,5 +6,6 @@
 pub mod bdd;
 pub mod bits;
 pub mod calculus;
+pub mod groups;
 pub mod rows;
 pub mod scc;

@@ -8,7 +8,7 @@ use super::Subject;
 use crate::input::Input;
 use postbop_engine::Verdict;
 use postbop_ir::interleave::Schedule;
-use postbop_ir::replay::{Change, changes, interleaved_changes};
+use postbop_ir::replay::{Change, Completed, changes, interleaved_changes};
 use postbop_ir::{
     Context, Frame, Id, Interleaving, ProcId, Program, Rejected, Segment, SegmentId, Step, Table, Target,
     Trace, VarId, text,
@@ -141,18 +141,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn segments(
-        &self,
-        segments: &Table<SegmentId, Segment>,
-        changes: &Table<SegmentId, Vec<Change>>,
-    ) -> Vec<Value> {
-        let segment = |(segment, changes): (&Segment, &Vec<Change>)| {
-            let mut object = self.frame(&segment.frame, changes);
+    fn segments(&self, segments: &Table<SegmentId, Segment>, changes: &Completed) -> Vec<Value> {
+        let segment = |(id, segment): (SegmentId, &Segment)| {
+            let mut object = self.frame(&segment.frame, &changes.changes(id));
             object["exit"] = self.values(&segment.exit);
             object["results"] = json!(segment.results);
             object
         };
-        segments.iter().zip(changes.iter()).map(segment).collect()
+        segments.pairs().map(segment).collect()
     }
 
     fn frame(&self, frame: &Frame, changes: &[Change]) -> Value {

@@ -9,6 +9,7 @@ use crate::args::Detail;
 use crate::input::Input;
 use postbop_ir::replay::{Change, Changes, changes};
 use postbop_ir::{Action, EdgeId, Frame, ProcId, Program, SegmentId, Step, Trace, VarId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -32,7 +33,7 @@ pub struct Words<'a> {
 struct Stretch<'t> {
     proc: ProcId,
     steps: &'t [Step],
-    changes: &'t [Change],
+    changes: Cow<'t, [Change]>,
     next: usize,
     depth: usize,
     values: Values,
@@ -42,7 +43,7 @@ struct Teller<'a> {
     words: Words<'a>,
     program: &'a Program,
     trace: &'a Trace,
-    changes: &'a Changes,
+    changes: &'a Changes<'a>,
     full: bool,
     lines: usize,
     out: String,
@@ -66,7 +67,7 @@ pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> 
         let stretch = Stretch {
             proc: frame.proc,
             steps: &frame.steps,
-            changes: &changes.frames[depth],
+            changes: Cow::Borrowed(&changes.frames[depth]),
             next: 0,
             depth,
             values,
@@ -177,7 +178,7 @@ impl<'a> Teller<'a> {
         Stretch {
             proc: frame.proc,
             steps: &frame.steps,
-            changes: &self.changes.segments[segment],
+            changes: Cow::Owned(self.changes.segments.changes(segment)),
             next: 0,
             depth,
             values,

@@ -1,10 +1,14 @@
 //! Room `engine/encode`: valuations as truth values of levels, and back.
 
-use super::machine::layout::Layout;
+use super::machine::layout::{Layout, Row};
 use postbop_kit::bdd::Assignment;
+use smallvec::SmallVec;
 
 /// A level with a truth value.
 pub type Literal = (u32, bool);
+
+/// Some levels with truth values, in order.
+pub type Literals = SmallVec<[Literal; 4]>;
 
 /// Decides the levels of the known fields of a row. `levels` gives those of a field, the least significant bit first, or
 /// nothing.
@@ -28,7 +32,7 @@ pub fn row<I: IntoIterator<Item = u32>>(
     layout: &Layout,
     picked: &mut Vec<Literal>,
     levels: impl Fn(usize) -> Option<I>,
-) -> Vec<u64> {
+) -> Row {
     let mut row = layout.open.clone();
     for (at, field) in layout.fields.iter().enumerate() {
         let (mut value, mut width, mut known) = (0i64, 0, 0);

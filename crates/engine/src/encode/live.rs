@@ -19,6 +19,8 @@
 use super::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Loc, LocId, Op, ProcId, Program, Table, VarId};
 use postbop_kit::bits;
+use postbop_kit::groups::Groups;
+use smallvec::SmallVec;
 
 /// For each location the fields whose values matter there.
 pub struct Live {
@@ -109,60 +111,46 @@ struct Solver<'a> {
     entering: Groups,
     calls: Groups,
     work: Vec<LocId>,
+    /// All edges are passed once, the last one first; this is how far that is.
+    swept: EdgeId,
     scratch: Vec<u64>,
-}
-
-/// Edges in groups.
-struct Groups {
-    edges: Vec<EdgeId>,
-    first: Vec<u32>,
-}
-
-impl Groups {
-    /// Sorts edges into groups by number.
-    fn new<I: Iterator<Item = (usize, EdgeId)>>(count: usize, edges: impl Fn() -> I) -> Self {
-        let mut first = vec![0u32; count + 1];
-        edges().for_each(|(group, _)| first[group + 1] += 1);
-        (0..count).for_each(|group| first[group + 1] += first[group]);
-        let mut next = first.clone();
-        let mut sorted = vec![EdgeId(0); first[count] as usize];
-        for (group, edge) in edges() {
-            sorted[next[group] as usize] = edge;
-            next[group] += 1;
-        }
-        Groups { edges: sorted, first }
-    }
-
-    /// Where a group's edges stand.
-    fn of(&self, group: usize) -> std::ops::Range<usize> {
-        self.first[group] as usize..self.first[group + 1] as usize
-    }
 }
 
 impl<'a> Solver<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
-        let entering =
-            Groups::new(program.locs.len(), || program.edges.pairs().map(|(id, edge)| (edge.to.index(), id)));
+        let ends = program.edges.pairs().map(|(id, edge)| (edge.to.index(), id.0));
+        let entering = Groups::new(program.locs.len(), ends);
         let called = |(id, edge): (EdgeId, &Edge)| match edge.action {
-            Action::Call { callee, .. } => Some((callee.index(), id)),
+            Action::Call { callee, .. } => Some((callee.index(), id.0)),
             _ => None,
         };
-        let calls = Groups::new(program.procs.len(), || program.edges.pairs().filter_map(called));
-        Solver { program, scopes, live, entering, calls, work: Vec::new(), scratch: Vec::new() }
+        let calls = Groups::new(program.procs.len(), program.edges.pairs().filter_map(called));
+        Solver {
+            program,
+            scopes,
+            live,
+            entering,
+            calls,
+            work: Vec::new(),
+            swept: EdgeId(0),
+            scratch: Vec::new(),
+        }
     }
 
     fn solve(mut self) -> Live {
         for id in self.program.edges.ids().rev() {
+            self.swept = id;
             self.pass(id);
         }
+        self.swept = EdgeId(0);
         while let Some(loc) = self.work.pop() {
-            for at in self.entering.of(loc.index()) {
-                self.pass(self.entering.edges[at]);
+            for at in self.entering.range(loc.index()) {
+                self.pass(EdgeId(self.entering.member(at)));
             }
             let proc = self.program.locs[loc].proc;
             if self.program.procs[proc].entry == loc {
-                for at in self.calls.of(proc.index()) {
-                    self.pass(self.calls.edges[at]);
+                for at in self.calls.range(proc.index()) {
+                    self.pass(EdgeId(self.calls.member(at)));
                 }
             }
         }
@@ -176,10 +164,22 @@ impl<'a> Solver<'a> {
             self.pass_to_exit(edge, callee);
         }
         let before = self.before(edge);
-        if self.live.grow(self.program, edge.from, &before) {
-            self.work.push(edge.from);
-        }
+        self.grow(edge.from, &before);
         self.scratch = before;
+    }
+
+    /// Makes more live at a location. What leads there is passed again, unless the sweep comes to all of it anyway.
+    fn grow(&mut self, loc: LocId, more: &[u64]) {
+        if !self.live.grow(self.program, loc, more) {
+            return;
+        }
+        let proc = self.program.locs[loc].proc;
+        let called = self.program.procs[proc].entry == loc;
+        let calls = if called { self.calls.of(proc.index()) } else { &[] };
+        let last = self.entering.of(loc.index()).last().max(calls.last());
+        if last.is_some_and(|&last| last >= self.swept.0) {
+            self.work.push(loc);
+        }
     }
 
     fn before(&mut self, edge: &Edge) -> Vec<u64> {
@@ -203,7 +203,8 @@ impl<'a> Solver<'a> {
                         bits::insert(&mut set, field(var));
                     }
                 }
-                let needed: Vec<bool> = targets.iter().map(|&var| bits::contains(&set, field(var))).collect();
+                let needed: SmallVec<[bool; 16]> =
+                    targets.iter().map(|&var| bits::contains(&set, field(var))).collect();
                 targets.iter().for_each(|&var| bits::remove(&mut set, field(var)));
                 values
                     .iter()
@@ -214,7 +215,7 @@ impl<'a> Solver<'a> {
             }
             Action::Return(values) => {
                 let first = self.scopes.first_result(self.program, proc);
-                let needed: Vec<bool> =
+                let needed: SmallVec<[bool; 16]> =
                     (0..values.len()).map(|at| bits::contains(&set, first + at)).collect();
                 (0..values.len()).for_each(|at| bits::remove(&mut set, first + at));
                 values
@@ -263,9 +264,6 @@ impl<'a> Solver<'a> {
                 bits::insert(&mut set, first + at);
             }
         }
-        let exit = program.procs[callee].exit;
-        if self.live.grow(program, exit, &set) {
-            self.work.push(exit);
-        }
+        self.grow(program.procs[callee].exit, &set);
     }
 }

@@ -17,7 +17,9 @@
 
 use super::scope::Scopes;
 use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Table, Type, VarId};
+use postbop_kit::groups::Groups;
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
@@ -158,8 +160,10 @@ fn spots(
 
 /// How much variables have to do with each other.
 struct Affinities {
-    /// For each variable its partners and how strongly they are tied.
-    ties: Vec<HashMap<VarId, u32>>,
+    /// Which two variables are tied how strongly; two may be tied several times.
+    ties: Vec<(VarId, VarId, u32)>,
+    /// For each variable where its ties are; twice the number, and one more where it is the second.
+    of: Groups,
 }
 
 /// More variables than this keep the order of the source: ordering takes quadratic time.
@@ -167,7 +171,7 @@ const MOST_ORDERED: usize = 3_000;
 
 impl Affinities {
     fn new(program: &Program) -> Self {
-        let mut all = Affinities { ties: vec![HashMap::default(); program.vars.len()] };
+        let mut all = Affinities { ties: Vec::new(), of: Groups::default() };
         for edge in program.edges.iter() {
             edge.action.exprs().for_each(|expr| all.within(expr));
             match &edge.action {
@@ -186,7 +190,28 @@ impl Affinities {
                 _ => {}
             }
         }
+        let ends = |(at, &(a, b, _)): (usize, &(VarId, VarId, u32))| {
+            [(a.index(), 2 * at as u32), (b.index(), 2 * at as u32 + 1)]
+        };
+        all.of = Groups::new(program.vars.len(), all.ties.iter().enumerate().flat_map(ends));
         all
+    }
+
+    /// The partners of a variable, in order, and how strongly each is tied to it.
+    fn partners(&self, var: VarId) -> SmallVec<[(VarId, u32); 16]> {
+        let partner = |&end: &u32| {
+            let (a, b, strength) = self.ties[end as usize / 2];
+            (if end.is_multiple_of(2) { b } else { a }, strength)
+        };
+        let mut partners: SmallVec<[(VarId, u32); 16]> =
+            self.of.of(var.index()).iter().map(partner).collect();
+        partners.sort_unstable();
+        partners.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 += if same { next.1 } else { 0 };
+            same
+        });
+        partners
     }
 
     /// The Boolean global behind which a local is to stand: the one it is tied to most, or else the one of the local it
@@ -198,12 +223,12 @@ impl Affinities {
         spot: &HashMap<VarId, Spot>,
         var: VarId,
     ) -> Option<u32> {
-        let ties = &self.ties[var.index()];
+        let partners = self.partners(var);
         let is_bool = |var: &VarId| program.vars[*var].ty == Type::Bool;
         let best = |place: &dyn Fn(&VarId) -> Option<u32>| {
-            let placed = ties.iter().filter(|(other, _)| is_bool(other));
+            let placed = partners.iter().filter(|(other, _)| is_bool(other));
             let placed =
-                placed.filter_map(|(other, &strength)| Some((strength, Reverse(*other), place(other)?)));
+                placed.filter_map(|(other, strength)| Some((*strength, Reverse(*other), place(other)?)));
             placed.max().map(|(_, _, behind)| behind)
         };
         best(&|other| global.get(other).copied())
@@ -212,14 +237,13 @@ impl Affinities {
 
     fn tie(&mut self, a: VarId, b: VarId, strength: u32) {
         if a != b {
-            *self.ties[a.index()].entry(b).or_default() += strength;
-            *self.ties[b.index()].entry(a).or_default() += strength;
+            self.ties.push((a, b, strength));
         }
     }
 
     /// Operands of one operator belong together, more so than neighbours in a long expression.
     fn within(&mut self, expr: &Expr) {
-        let mut stack: Vec<(Option<VarId>, Option<VarId>)> = Vec::new();
+        let mut stack: SmallVec<[(Option<VarId>, Option<VarId>); 8]> = SmallVec::new();
         for &op in &expr.code {
             let operands = &stack[stack.len() - op.arity()..];
             let variable = |var| (Some(var), Some(var));
@@ -262,7 +286,7 @@ impl Affinities {
             for value in pull.values_mut() {
                 *value -= *value / 4;
             }
-            for (&partner, &strength) in &self.ties[var.index()] {
+            for (partner, strength) in self.partners(var) {
                 *pull.entry(partner).or_default() += (strength as u64) << 16;
             }
             ordered.push(var);

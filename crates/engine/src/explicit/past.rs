@@ -2,6 +2,7 @@
 
 use super::store::{NOBODY, Store};
 use crate::encode::machine::code::Machine;
+use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::verdict::Why;
 use postbop_ir::LocId;
@@ -27,11 +28,11 @@ impl Past for Recall<'_, '_, '_> {
             return Ok(Origin::Entry);
         }
         if origin.exit == NOBODY {
-            let row = self.store.valuation(origin.from).to_vec();
+            let row = self.store.valuation(origin.from).into();
             return Ok(Origin::Step { from: origin.from, row, edge: origin.edge });
         }
         let from = self.store.origin(origin.from).from;
-        let row = self.store.valuation(from).to_vec();
+        let row = self.store.valuation(from).into();
         let inside = self.inside(context, origin.exit, goal);
         Ok(Origin::Return { from, row, edge: origin.edge, exit: origin.exit, inside })
     }
@@ -44,7 +45,7 @@ impl Past for Recall<'_, '_, '_> {
         let origin = self.store.origin(suspension);
         Ok(Some(Caller {
             from: origin.from,
-            row: self.store.valuation(origin.from).to_vec(),
+            row: self.store.valuation(origin.from).into(),
             edge: origin.edge,
         }))
     }
@@ -52,13 +53,13 @@ impl Past for Recall<'_, '_, '_> {
 
 impl Recall<'_, '_, '_> {
     /// What a goal after a call asks of the callee's exit.
-    fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Vec<u64> {
+    fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Row {
         let edge = self.store.origin(context).edge;
         let call = self.machine.call(edge);
         let caller = self.machine.program.locs[self.store.loc(context)].proc;
         let here = &self.machine.layout(caller).fields;
         let there = &self.machine.layout(self.machine.callee(edge)).fields;
-        let mut inside = self.store.valuation(exit).to_vec();
+        let mut inside = Row::from_slice(self.store.valuation(exit));
         for &(field, from) in &call.back {
             there[from].set(&mut inside, here[field].get(goal));
         }

@@ -337,7 +337,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         ];
         let mut memory = Recall { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory, budget);
-        let trace = |context: u32| retracer.trace(context, self.store.valuation(context).to_vec());
+        let trace = |context: u32| retracer.trace(context, self.store.valuation(context).into());
         Outcome { verdicts: self.hunt.verdicts(stopped, trace), stats }
     }
 }

@@ -12,7 +12,8 @@
 
 use super::template::{State, Template};
 use crate::budget::Budget;
-use crate::encode::literals::{Literal, decide, row};
+use crate::encode::literals::{Literal, Literals, decide, row};
+use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::verdict::Why;
 use postbop_ir::{Action, EdgeId, LocId, ProcId};
@@ -23,7 +24,7 @@ use rustc_hash::FxHashMap as HashMap;
 pub const COPIES: u32 = 5;
 
 /// A location, and what is known of the entry, as literals of copy 0.
-pub type Point = (LocId, Vec<Literal>);
+pub type Point = (LocId, Literals);
 
 /// What was found when.
 pub struct Recall<'r, 'm, 'a, 'w> {
@@ -108,19 +109,13 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     /// The row and the entry of a copy, given what was picked.
-    fn before(&self, loc: LocId, picked: &mut Vec<Literal>) -> (Point, Vec<u64>) {
+    fn before(&self, loc: LocId, picked: &mut Vec<Literal>) -> (Point, Row) {
         // Relations say nothing of what does not matter, but formulas may: at an entry all bits are equal.
         let row = self.row(loc, picked, 1, |field| self.template.machine.is_live(loc, field));
         ((loc, self.entry_literals(picked, 0)), row)
     }
 
-    fn row(
-        &self,
-        loc: LocId,
-        picked: &mut Vec<Literal>,
-        copy: usize,
-        wanted: impl Fn(usize) -> bool,
-    ) -> Vec<u64> {
+    fn row(&self, loc: LocId, picked: &mut Vec<Literal>, copy: usize, wanted: impl Fn(usize) -> bool) -> Row {
         let proc = self.proc(loc);
         let layout = self.template.machine.layout(proc);
         row(layout, picked, |field| {
@@ -129,7 +124,7 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     /// What was picked of the values of a copy, as literals of copy 0.
-    fn entry_literals(&self, picked: &[Literal], copy: usize) -> Vec<Literal> {
+    fn entry_literals(&self, picked: &[Literal], copy: usize) -> Literals {
         let state = self.state(copy);
         let is_value =
             |level: u32| state[1].binary_search(&level).is_ok() || state[2].binary_search(&level).is_ok();
@@ -307,7 +302,7 @@ impl Recall<'_, '_, '_, '_> {
         self.pin(self.template.machine.program.procs[self.proc(loc)].entry, 0);
         let Some(&paths) = self.paths.last() else { return Ok(None) };
         let Some(&entries) = self.entries.last() else {
-            return Ok(self.bdd.meets(paths, &self.assignment)?.then(|| (loc, Vec::new())));
+            return Ok(self.bdd.meets(paths, &self.assignment)?.then(|| (loc, Literals::new())));
         };
         let picked = self.bdd.pick_all(&[paths, entries], &self.assignment)?;
         Ok(picked.map(|picked| (loc, self.entry_literals(&picked, 0))))

@@ -90,10 +90,10 @@ impl<'a> Draft<'a> {
             arcs: program.edges.pairs().map(arc).collect(),
             leaving: Vec::new(),
             entering: Vec::new(),
-            made: Vec::new(),
+            made: Vec::with_capacity(program.edges.len() / 3),
             users: Vec::new(),
             parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
-            joined: Vec::new(),
+            joined: Vec::with_capacity(program.edges.len() / 2),
             fixed,
         }
     }
@@ -250,7 +250,7 @@ impl<'a> Draft<'a> {
             kept[arc.to.index()] = true;
             count += 1;
         }
-        let mut builder = Builder::default();
+        let mut builder = Builder::with_room(kept.iter().filter(|kept| **kept).count(), count);
         let mut places = vec![LocId(NIL); program.locs.len()];
         for (id, &Loc { proc, span, .. }) in program.locs.pairs() {
             if kept[id.index()] {

@@ -9,6 +9,7 @@
 
 use super::draft::Draft;
 use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, Program};
+use postbop_kit::groups::Groups;
 
 /// Drops the arcs that are on no run to a target.
 pub fn prune(draft: &mut Draft) {
@@ -72,11 +73,10 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         Action::Call { callee, .. } => Some(callee),
         _ => None,
     };
-    let ends = program.edges.iter().map(|edge| edge.to.index());
-    let (entering, first) = group(program.locs.len(), ends);
-    // The calls of a procedure: behind those of the one before. Edges that are no calls come last.
-    let callees = program.edges.iter().map(|edge| called(edge).map_or(program.procs.len(), Id::index));
-    let (calls, first_call) = group(program.procs.len() + 1, callees);
+    let ends = program.edges.pairs().map(|(id, edge)| (edge.to.index(), id.0));
+    let entering = Groups::new(program.locs.len(), ends);
+    let calls = program.edges.pairs().filter_map(|(id, edge)| Some((called(edge)?.index(), id.0)));
+    let calls = Groups::new(program.procs.len(), calls);
     let mut relevant = vec![false; program.locs.len()];
     let mut work: Vec<LocId> = draft.task.targets.iter().flat_map(|target| target.locs.clone()).collect();
     while let Some(loc) = work.pop() {
@@ -85,27 +85,12 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         }
         let proc = program.locs[loc].proc;
         if program.procs[proc].entry == loc {
-            let calls = &calls[first_call[proc.index()] as usize..first_call[proc.index() + 1] as usize];
-            work.extend(calls.iter().map(|&id| program.edges[id].from));
+            work.extend(calls.of(proc.index()).iter().map(|&id| program.edges[EdgeId(id)].from));
         }
-        for &id in &entering[first[loc.index()] as usize..first[loc.index() + 1] as usize] {
-            let edge = &program.edges[id];
+        for &id in entering.of(loc.index()) {
+            let edge = &program.edges[EdgeId(id)];
             work.push(called(edge).map_or(edge.from, |callee| program.procs[callee].exit));
         }
     }
     relevant
-}
-
-/// The edges sorted by a key below `count`, and where each key begins.
-fn group(count: usize, keys: impl Iterator<Item = usize> + Clone) -> (Vec<EdgeId>, Vec<u32>) {
-    let mut first = vec![0u32; count + 1];
-    keys.clone().for_each(|key| first[key + 1] += 1);
-    (0..count).for_each(|key| first[key + 1] += first[key]);
-    let mut next = first.clone();
-    let mut sorted = vec![EdgeId(0); first[count] as usize];
-    for (at, key) in keys.enumerate() {
-        sorted[next[key] as usize] = EdgeId(at as u32);
-        next[key] += 1;
-    }
-    (sorted, first)
 }

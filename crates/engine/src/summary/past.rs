@@ -13,23 +13,25 @@
 use super::calls::{CallSite, Lift};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
-use crate::encode::literals::{self, Literal};
+use crate::encode::literals::{self, Literal, Literals};
 use crate::encode::machine::kin::Memo;
+use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
-use postbop_ir::{EdgeId, LocId, ProcId, Table};
+use postbop_ir::{EdgeId, Id, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Interrupted, Ref};
+use postbop_kit::groups::Groups;
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// What is known of the entry, and a valuation.
-type Valued = (Vec<Literal>, Vec<u64>);
+type Valued = (Literals, Row);
 
 /// A location, and what is known of the entry.
-type Point = (LocId, Vec<Literal>);
+type Point = (LocId, Literals);
 
 /// The past of a fixpoint.
 pub struct Recall<'m, 'a, 'w, 't> {
@@ -68,12 +70,14 @@ const CERTAIN: &str = "what arrived came from somewhere";
 impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// The past of what a solver did.
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
-        let mut arrivals = std::mem::take(&mut solver.arrivals);
-        arrivals.sort_by_key(|arrival| (arrival.loc, arrival.time));
-        let mut first = Table::filled(solver.encoder.machine.program.locs.len(), 0);
-        for (at, arrival) in arrivals.iter().enumerate().rev() {
-            first[arrival.loc] = at as u32;
-        }
+        let mut arrived = std::mem::take(&mut solver.arrivals);
+        // As a rule they are in order already.
+        arrived.sort_by_key(|arrival| arrival.time);
+        let locs = &solver.encoder.machine.program.locs;
+        let by_loc = arrived.iter().enumerate().map(|(at, arrival)| (arrival.loc.index(), at as u32));
+        let groups = Groups::new(locs.len(), by_loc);
+        let first: Table<LocId, u32> = locs.ids().map(|loc| groups.range(loc.index()).start as u32).collect();
+        let arrivals = (0..arrived.len()).map(|at| arrived[groups.member(at) as usize]).collect();
         let signature = Table::filled(first.len(), None);
         Recall {
             budget,
@@ -152,14 +156,14 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// The valuation that literals give to the fields of a procedure in some role.
-    fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, role: impl Fn(usize) -> Option<Role>) -> Vec<u64> {
+    fn row(&self, proc: ProcId, picked: &mut Vec<Literal>, role: impl Fn(usize) -> Option<Role>) -> Row {
         let encoder = &self.solver.encoder;
         let levels = |at| role(at).map(|role| encoder.levels(proc, at, role));
         literals::row(encoder.machine.layout(proc), picked, levels)
     }
 
     /// The literals of a procedure's links among those picked.
-    fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Vec<Literal> {
+    fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Literals {
         let levels = &self.solver.known_gate(proc).link_levels;
         let is_link = |(level, _): &Literal| levels.binary_search(level).is_ok();
         picked.iter().copied().filter(is_link).collect()
@@ -305,7 +309,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
 
     /// The valuation at a callee's exit, as far as the call has a use for it, given what was picked over a summary in
     /// the caller's terms.
-    fn exit_row(&self, edge: EdgeId, picked: &mut Vec<Literal>) -> Vec<u64> {
+    fn exit_row(&self, edge: EdgeId, picked: &mut Vec<Literal>) -> Row {
         let machine = self.solver.encoder.machine;
         let call = machine.call(edge);
         let callee = machine.callee(edge);
@@ -321,8 +325,8 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// How a callee was entered, given what was picked over a summary in the caller's terms.
-    fn entered(&self, callee: ProcId, picked: &[Literal]) -> Vec<Literal> {
-        let mut literals = Vec::new();
+    fn entered(&self, callee: ProcId, picked: &[Literal]) -> Literals {
+        let mut literals = Literals::new();
         for link in &self.solver.known_gate(callee).links {
             let here = if link.param { Role::Pass } else { Role::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);

@@ -129,7 +129,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             encoder,
             task,
             places: Table::filled(program.locs.len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
-            arrivals: Vec::new(),
+            arrivals: Vec::with_capacity(2 * program.locs.len()),
             gates: Table::filled(program.procs.len(), None),
             edges: Table::filled(program.edges.len(), Ready::Nothing),
             updates: HashMap::default(),
@@ -388,7 +388,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
-            retracer.trace((loc, Vec::new()), open)
+            retracer.trace((loc, Default::default()), open)
         };
         Outcome { verdicts: hunt.verdicts(stopped, trace), stats }
     }

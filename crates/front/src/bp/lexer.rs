@@ -51,7 +51,7 @@ pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
         symbols: FxHashMap::default(),
         kinds: Vec::new(),
         out: Lexed {
-            tokens: Vec::with_capacity(text.len() / 4),
+            tokens: Vec::with_capacity(text.len() / 3),
             comments: Vec::new(),
             names: Vec::new(),
             bad: 0,

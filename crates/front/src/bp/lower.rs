@@ -139,7 +139,8 @@ impl<'a> Lowering<'a> {
             tree,
             meaning,
             names,
-            out: Builder::default(),
+            // Some statements have two edges, and some none.
+            out: Builder::with_room(tree.stmts.len(), tree.stmts.len() + tree.stmts.len() / 4),
             copies: Vec::new(),
             proc_of: FxHashMap::default(),
             threads: None,

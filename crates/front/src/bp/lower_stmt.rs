@@ -13,24 +13,34 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// The longest value that is worth copying for each element of an array.
 const SHORT: usize = 8;
 
+/// So many variables are looked through one by one.
+const FEW: usize = 8;
+
 /// What a parallel assignment stores, in order; a later value of one variable replaces an earlier one.
 #[derive(Default)]
 struct Stores {
     vars: Vec<VarId>,
     values: Vec<Vec<Op>>,
-    at: FxHashMap<VarId, usize>,
+    /// Where the variables beyond the first few stand.
+    beyond: FxHashMap<VarId, usize>,
 }
 
 impl Stores {
+    fn position(&self, var: VarId) -> Option<usize> {
+        let among_few = self.vars.iter().take(FEW).position(|stored| *stored == var);
+        among_few.or_else(|| self.beyond.get(&var).copied())
+    }
+
     fn set(&mut self, var: VarId, value: Vec<Op>) {
-        match self.at.get(&var) {
-            Some(at) => self.values[*at] = value,
-            None => {
-                self.at.insert(var, self.vars.len());
-                self.vars.push(var);
-                self.values.push(value);
-            }
+        if let Some(at) = self.position(var) {
+            self.values[at] = value;
+            return;
         }
+        if self.vars.len() >= FEW {
+            self.beyond.insert(var, self.vars.len());
+        }
+        self.vars.push(var);
+        self.values.push(value);
     }
 
     /// Stores to the element that an index names: each element keeps its value where it is not the one.
@@ -40,8 +50,8 @@ impl Stores {
             let mut code = index.to_vec();
             code.extend([Op::Const(ty, i64::from(element)), Op::Eq]);
             code.extend(value);
-            match self.at.get(&var) {
-                Some(at) => code.extend_from_slice(&self.values[*at]),
+            match self.position(var) {
+                Some(at) => code.extend_from_slice(&self.values[at]),
                 None => code.push(Op::Var(var)),
             }
             code.push(Op::Ite);
@@ -184,8 +194,8 @@ impl Lowering<'_> {
                 }
             }
         }
-        let assigned: FxHashSet<VarId> = stores.vars.iter().copied().collect();
-        let constraint = constraint.map(|constraint| self.constraint(constraint, &assigned));
+        let assigned = || stores.vars.iter().copied().collect();
+        let constraint = constraint.map(|constraint| self.constraint(constraint, &assigned()));
         self.changing(here, stores.action(constraint));
     }
 

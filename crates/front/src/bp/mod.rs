@@ -78,6 +78,7 @@ pub fn read(text: &str, options: Options, sink: &mut Sink) -> Read {
         return Read::default();
     };
     let names = &lexed.names;
+    drop(lexed.tokens);
     let concurrent = concurrent::concurrent(&tree, names);
     let meaning = check::check(&tree, names, concurrent.as_ref(), sink);
     let starts = concurrent.as_ref().filter(|concurrent| !concurrent.sites.is_empty());

@@ -30,7 +30,7 @@ pub fn parse(text: &str, lexed: &Lexed<'_>, satabs: bool, sink: &mut Sink) -> Tr
         at: 0,
         satabs,
         sink,
-        tree: Tree::default(),
+        tree: Tree::with_room(lexed.tokens.len()),
         thread: 0,
         threads: 0,
         open_thread: None,

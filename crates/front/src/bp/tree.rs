@@ -284,6 +284,17 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// A tree with room for what so many tokens make, as a rule: lists that grow are copied again and again.
+    pub fn with_room(tokens: usize) -> Self {
+        let (nodes, stmts) = (tokens / 2, tokens / 5);
+        Tree {
+            nodes: Vec::with_capacity(nodes),
+            spans: Vec::with_capacity(nodes),
+            stmts: Vec::with_capacity(stmts),
+            ..Tree::default()
+        }
+    }
+
     /// Where an expression stands.
     pub fn span_of(&self, expr: ExprRef) -> Span {
         let spans = &self.spans[expr.range()];

@@ -8,7 +8,7 @@
 //! allowed, and whether it is must not depend on a value that the trace leaves open.
 
 use super::run::{Effect, Run};
-use super::{Change, Rejected, at, ends_as_said, play_segments, say_ends};
+use super::{Change, Completed, Rejected, at, ends_as_said, say_ends};
 use crate::eval::Cell;
 use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
@@ -18,10 +18,9 @@ use std::collections::BTreeMap;
 
 /// What each step of an interleaved trace changes. A call that enters a procedure gives its locals what is known of them,
 /// and a return changes what the caller receives.
-#[derive(Debug)]
-pub struct InterleavedChanges {
-    /// Of the steps of each segment.
-    pub segments: Table<SegmentId, Vec<Change>>,
+pub struct InterleavedChanges<'a> {
+    /// Of the steps of segments, when asked.
+    pub segments: Completed<'a>,
     /// Of the steps of the prologue.
     pub prologue: Vec<Change>,
     /// Of the steps of each context.
@@ -34,8 +33,8 @@ pub fn replay_interleaving(
     trace: &Interleaving,
     targets: &[LocId],
 ) -> Result<(), Rejected> {
-    let (effects, _) = play(program, trace, Some(targets))?;
-    ends_as_said(&trace.segments, &effects)
+    let played = play(program, trace, Some(targets))?;
+    ends_as_said(&trace.segments, &played.segments.effects)
 }
 
 /// Runs a trace of which nobody has said yet how its segments end, and says it. What it accepts,
@@ -45,14 +44,17 @@ pub fn complete_interleaving(
     trace: &mut Interleaving,
     targets: &[LocId],
 ) -> Result<(), Rejected> {
-    let (effects, _) = play(program, trace, Some(targets))?;
+    let effects = play(program, trace, Some(targets))?.segments.effects;
     say_ends(&mut trace.segments, &effects);
     Ok(())
 }
 
 /// What each step changes.
-pub fn interleaved_changes(program: &Program, trace: &Interleaving) -> Result<InterleavedChanges, Rejected> {
-    play(program, trace, None).map(|(_, changes)| changes)
+pub fn interleaved_changes<'a>(
+    program: &'a Program,
+    trace: &'a Interleaving,
+) -> Result<InterleavedChanges<'a>, Rejected> {
+    play(program, trace, None)
 }
 
 /// One thread: its pending frames, each but the innermost with the call that is open.
@@ -70,12 +72,14 @@ struct Player<'a> {
     globals: BTreeMap<VarId, Cell>,
 }
 
-type Played = (Table<SegmentId, Effect>, InterleavedChanges);
-
-fn play(program: &Program, trace: &Interleaving, targets: Option<&[LocId]>) -> Result<Played, Rejected> {
-    let (effects, segments) = play_segments(program, &trace.segments, true)?;
-    let mut changes = InterleavedChanges { segments, prologue: Vec::new(), contexts: Vec::new() };
-    let mut player = Player { program, effects: &effects, trace, globals: BTreeMap::new() };
+fn play<'a>(
+    program: &'a Program,
+    trace: &'a Interleaving,
+    targets: Option<&[LocId]>,
+) -> Result<InterleavedChanges<'a>, Rejected> {
+    let segments = Completed::new(program, &trace.segments)?;
+    let (mut in_prologue, mut contexts) = (Vec::new(), Vec::new());
+    let mut player = Player { program, effects: &segments.effects, trace, globals: BTreeMap::new() };
     player.initial().map_err(at("initial", 0))?;
     let mut last = None;
     match program.prologue {
@@ -83,7 +87,7 @@ fn play(program: &Program, trace: &Interleaving, targets: Option<&[LocId]>) -> R
         None => {}
         Some(prologue) => {
             let mut stack = player.begin(prologue).map_err(at("prologue", 0))?;
-            changes.prologue = player.context(&mut stack, &trace.prologue, "prologue")?;
+            in_prologue = player.context(&mut stack, &trace.prologue, "prologue")?;
             if !stack.ended && !trace.contexts.is_empty() {
                 let reason = "a thread runs before it has ended".into();
                 return Err(at("prologue", trace.prologue.len())(reason));
@@ -105,7 +109,7 @@ fn play(program: &Program, trace: &Interleaving, targets: Option<&[LocId]>) -> R
             Some(stack) => stack,
             None => player.begin(thread.main).map_err(at(&place, 0))?,
         };
-        changes.contexts.push(player.context(&mut stack, &context.steps, &place)?);
+        contexts.push(player.context(&mut stack, &context.steps, &place)?);
         if number + 1 < trace.contexts.len() {
             player.may_leave(&stack).map_err(at(&place, context.steps.len()))?;
         }
@@ -117,7 +121,7 @@ fn play(program: &Program, trace: &Interleaving, targets: Option<&[LocId]>) -> R
         (Some(loc), Some(targets)) if !targets.contains(&loc) => {
             Err(at("trace", 0)(format!("ends at {loc}, which is no target")))
         }
-        _ => Ok((effects, changes)),
+        _ => Ok(InterleavedChanges { segments, prologue: in_prologue, contexts }),
     }
 }
 
@@ -331,7 +335,8 @@ thread t1 "b" p2
     fn a_run_is_accepted() {
         assert_eq!(replays(TWO, &trace()), Ok(()));
         assert_eq!((trace().switches(), trace().rounds()), (2, 2));
-        let changes = interleaved_changes(&parse(TWO).unwrap(), &trace()).unwrap();
+        let (program, trace) = (parse(TWO).unwrap(), trace());
+        let changes = interleaved_changes(&program, &trace).unwrap();
         assert_eq!(changes.prologue[0].len(), 3);
         let entered = vec![(VarId(4), Some(1)), (VarId(5), Some(1))];
         assert_eq!(changes.contexts[0], [entered, vec![(VarId(0), Some(1))]], "n and m, then x");

@@ -18,7 +18,8 @@
 //! depend on must be settled, because a replay does not reason with ranges.
 
 use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
-use super::layout::Field;
+
+use super::layout::{Field, Row};
 use super::value::{NONE, Val, binary, ite, unary};
 use crate::budget::Budget;
 use crate::verdict::Why;
@@ -77,7 +78,7 @@ pub enum Goal<'a> {
 }
 
 /// The choices of an edge, and the valuation before it.
-pub type Explanation = (Vec<Option<i64>>, Vec<u64>);
+pub type Explanation = (Vec<Option<i64>>, Row);
 
 /// How much work on one explanation is done between two looks at the budget.
 const PATIENCE: u64 = 1 << 16;
@@ -91,9 +92,9 @@ pub struct Expander<'m, 'a> {
     stack: Vec<Val>,
     values: Vec<Val>,
     /// The successor: after an update the valuation, after a call the one at the callee's entry.
-    pub out: Vec<u64>,
+    pub out: Row,
     /// After a call: the valuation that waits for its return.
-    pub kept: Vec<u64>,
+    pub kept: Row,
     /// Whether the successor does not depend on the decisions: then it is the only one.
     only: bool,
     /// How many evaluations were made.
@@ -425,7 +426,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             value.single().then_some(value.lo)
         };
         let choices = (0..site.edge.choices.len()).map(choice).collect();
-        let mut row = site.row.to_vec();
+        let mut row = Row::from_slice(site.row);
         for (at, field) in site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none()) {
             let value = self.hole(site, at as u32);
             if value.single() {

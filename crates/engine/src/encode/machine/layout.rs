@@ -4,6 +4,10 @@
 //! words. An open field's other bits are zero, so equal valuations are equal words.
 
 use postbop_ir::Type;
+use smallvec::SmallVec;
+
+/// A valuation. Most take one word or two.
+pub type Row = SmallVec<[u64; 2]>;
 
 /// Where a field stands in a row.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +56,7 @@ pub struct Layout {
     /// In the order of the procedure's fields.
     pub fields: Vec<Field>,
     /// The row in which everything is open.
-    pub open: Vec<u64>,
+    pub open: Row,
 }
 
 impl Layout {
@@ -69,7 +73,7 @@ impl Layout {
             field
         };
         let fields: Vec<Field> = types.map(&mut place).collect();
-        let mut open = vec![0; fields.last().map_or(0, |field| field.word as usize + 1)];
+        let mut open = Row::from_elem(0, fields.last().map_or(0, |field| field.word as usize + 1));
         fields.iter().for_each(|field| field.set(&mut open, None));
         Layout { fields, open }
     }

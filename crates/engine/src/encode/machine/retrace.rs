@@ -17,6 +17,7 @@
 use super::code::Machine;
 use super::expand::{Expander, Explanation, Goal, Site};
 use super::kin::Memo;
+use super::layout::Row;
 use crate::budget::Budget;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
@@ -32,7 +33,7 @@ pub enum Origin<P> {
         /// The point before.
         from: P,
         /// The valuation there; open values may be filled in at will.
-        row: Vec<u64>,
+        row: Row,
         /// The edge.
         edge: EdgeId,
     },
@@ -41,13 +42,13 @@ pub enum Origin<P> {
         /// The point that called.
         from: P,
         /// The valuation there; open values may be filled in at will.
-        row: Vec<u64>,
+        row: Row,
         /// The call.
         edge: EdgeId,
         /// The callee's exit.
         exit: P,
         /// The valuation there, with the goal's part of it filled in.
-        inside: Vec<u64>,
+        inside: Row,
     },
 }
 
@@ -56,7 +57,7 @@ pub struct Caller<P> {
     /// The point that called.
     pub from: P,
     /// The valuation there.
-    pub row: Vec<u64>,
+    pub row: Row,
     /// The call.
     pub edge: EdgeId,
 }
@@ -80,12 +81,12 @@ pub trait Past {
 const PATIENCE: u64 = 1 << 10;
 
 /// Where a segment ends, and with which values at least.
-type End<P> = (P, Vec<u64>);
+type End<P> = (P, Row);
 
 /// A walk back through one procedure.
 struct Walk<P> {
     point: P,
-    goal: Vec<u64>,
+    goal: Row,
     /// Last step first.
     steps: Vec<Step>,
     /// For a segment: where it ends.
@@ -100,7 +101,7 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
     expander: Expander<'m, 'a>,
     segments: Table<SegmentId, Segment>,
     /// The segments by exit and goal, with the valuation each needs at its entry.
-    known: HashMap<End<T::Point>, (SegmentId, Vec<u64>)>,
+    known: HashMap<End<T::Point>, (SegmentId, Row)>,
     /// What was explained along edges of each class.
     memo: Memo<Explanation>,
 }
@@ -121,7 +122,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     }
 
     /// A trace to a point that was reached with these values.
-    pub fn trace(&mut self, point: T::Point, goal: Vec<u64>) -> Result<Trace, Why> {
+    pub fn trace(&mut self, point: T::Point, goal: Row) -> Result<Trace, Why> {
         self.segments = Table::new();
         self.known.clear();
         let mut frames = Vec::new();
@@ -140,7 +141,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     }
 
     /// Walks back to the entry, through all segments that are not known yet.
-    fn finish(&mut self, walk: Walk<T::Point>) -> Result<(T::Point, Frame, Vec<u64>), Why> {
+    fn finish(&mut self, walk: Walk<T::Point>) -> Result<(T::Point, Frame, Row), Why> {
         let mut walks = vec![walk];
         for turn in 1u64.. {
             if turn.is_multiple_of(PATIENCE) {
