@@ -10,8 +10,8 @@
 //!   takes;
 //! * as one procedure, for threads without recursion ([`crate::reduce::product`]), with or without a bound.
 //!
-//! Where no bound is given, threads without recursion are decided once and for all by the last, if time permits. Otherwise
-//! the number of switches grows from 0 until the time is up, so the first run that is found has the fewest. A verdict
+//! Where no bound is given, threads without recursion are decided once and for all by the last, if time permits; and threads
+//! with recursion, if it is enough to look at the tops of their stacks. Otherwise the number of switches grows from 0 until the time is up, so the first run that is found has the fewest. A verdict
 //! `holds` says so much: within the bound of the report. It has no bound only where all runs were looked at.
 
 use crate::budget::{Budget, Observer};
@@ -20,7 +20,7 @@ use crate::encode::bounded;
 use crate::fixpoint::representable;
 use crate::fixpoint::switches::{self, Scripted};
 use crate::reduce::interleaved::interleaving;
-use crate::reduce::product::product;
+use crate::reduce::product::{Stacks, product};
 use crate::reduce::sequential::{Script, Sequential, sequentialise};
 use crate::verdict::{Outcome, Report, Verdict, Why};
 use postbop_ir::interleave::Schedule;
@@ -33,6 +33,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much work `explicit` may put into all runs of threads without recursion before the formula gets its turn.
 const TRIAL: u64 = 3_000_000;
+
+/// How deep the stacks of threads that call themselves are told, one after the other.
+const DEPTHS: [usize; 2] = [1, 2];
 
 /// Answers a task about a program with threads, within a schedule or within ever more switches. With `shortest`, each
 /// trace has the fewest switches, or rounds, that there are.
@@ -56,16 +59,33 @@ pub fn verify_threads(
         None => {
             let budget = budget.clone().or_time(PATIENCE);
             if choice == Choice::Auto
-                && let Ok(product) = product(task, None)
+                && let Some(report) = without_bound(task, &budget, observer)
             {
-                let report = ask(task, &product, false, Choice::Auto, &budget.share(2), observer);
-                if is_answered(&report) {
-                    return report;
-                }
+                return report;
             }
             growing(task, (0..).map(Schedule::Switches), choice, &budget, observer)
         }
     }
+}
+
+/// Answers once and for all, if the threads do not call themselves, or can be shown to be harmless whatever is below the
+/// top of their stacks.
+fn without_bound(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Option<Report> {
+    if let Ok(product) = product(task, None, Stacks::Exact) {
+        return Some(ask(task, &product, false, Choice::Auto, &budget.share(2), observer))
+            .filter(is_answered);
+    }
+    // This shows soon that all is well, or not at all.
+    let budget = budget.share(10);
+    for depth in DEPTHS {
+        let Ok(loose) = product(task, None, Stacks::Upto(depth)) else { break };
+        let asked = Task { program: &loose.program, targets: &loose.targets, shortest: false };
+        let report = verify(&asked, Choice::Auto, &budget.share(2), observer);
+        if report.verdicts.iter().all(|verdict| *verdict == Verdict::Holds) {
+            return Some(report);
+        }
+    }
+    None
 }
 
 /// Whether threads are left to the formula.
@@ -131,7 +151,7 @@ fn within(
 ) -> Report {
     let bound = Some(schedule);
     if choice == Choice::Auto
-        && let Ok(product) = product(task, bound)
+        && let Ok(product) = product(task, bound, Stacks::Exact)
     {
         let trial = budget.clone().with_effort(TRIAL);
         let report = ask(task, &product, false, Choice::Named("explicit"), &trial, observer);

@@ -8,8 +8,9 @@
 use super::story::{DEEPEST, MOST_LINES, Values, Words, update};
 use crate::args::Detail;
 use crate::input::Input;
-use postbop_ir::replay::{Change, InterleavedChanges, interleaved_changes};
-use postbop_ir::{Action, Id, Interleaving, ProcId, Program, Step, VarId};
+use postbop_ir::replay::{Change, Completed, InterleavedChanges, interleaved_changes};
+use postbop_ir::{Action, Id, Interleaving, ProcId, Program, SegmentId, Step, VarId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -27,6 +28,15 @@ struct Open {
     locals: Values,
 }
 
+/// Steps being told: of a context, or of a segment in it.
+struct Stretch<'t> {
+    steps: &'t [Step],
+    changes: Cow<'t, [Change]>,
+    /// For each call that comes back among the steps, the step that returns.
+    returns: BTreeMap<usize, usize>,
+    next: usize,
+}
+
 /// A thread, or the prologue.
 #[derive(Default)]
 struct Lane {
@@ -38,6 +48,8 @@ struct Lane {
 struct Teller<'a> {
     words: Words<'a>,
     program: &'a Program,
+    trace: &'a Interleaving,
+    segments: Completed<'a>,
     full: bool,
     globals: Values,
     lines: usize,
@@ -46,7 +58,7 @@ struct Teller<'a> {
 
 /// Tells an interleaved trace that was replayed.
 pub fn tell(input: &Input, program: &Program, trace: &Interleaving, detail: Detail) -> String {
-    let InterleavedChanges { prologue, contexts, .. } = match interleaved_changes(program, trace) {
+    let InterleavedChanges { segments, prologue, contexts } = match interleaved_changes(program, trace) {
         Ok(changes) => changes,
         Err(rejected) => return format!("  (the trace does not replay: {rejected})\n"),
     };
@@ -57,7 +69,7 @@ pub fn tell(input: &Input, program: &Program, trace: &Interleaving, detail: Deta
     let globals = trace.initial.iter().copied().filter(|(var, _)| program.is_global(*var)).collect();
     let full = detail == Detail::Full;
     let words = Words { input, program };
-    let mut teller = Teller { words, program, full, globals, lines: 0, out: String::new() };
+    let mut teller = Teller { words, program, trace, segments, full, globals, lines: 0, out: String::new() };
     let begin = |at, proc| Lane { at, stack: vec![Open { proc, locals: known(proc) }] };
     let mut start = program.prologue.map_or_else(Lane::default, |proc| begin(None, proc));
     if !trace.prologue.is_empty() || !teller.globals.is_empty() {
@@ -99,7 +111,7 @@ fn returns(program: &Program, steps: &[Step]) -> BTreeMap<usize, usize> {
     found
 }
 
-impl Teller<'_> {
+impl<'a> Teller<'a> {
     /// The line with which a context begins.
     fn heading(&mut self, lane: &Lane, name: &str, again: bool) {
         let inside = lane.stack.last().filter(|_| lane.stack.len() > 1);
@@ -115,33 +127,68 @@ impl Teller<'_> {
         self.line(lane.at, 0, None, &text, &values);
     }
 
+    /// Tells the steps of a context and, in full, everything inside.
     fn steps(&mut self, lane: &mut Lane, steps: &[Step], changes: &[Change]) {
         let returns = if self.full { BTreeMap::new() } else { returns(self.program, steps) };
-        let mut at = 0;
-        while at < steps.len() && self.lines < MOST_LINES {
-            let step = &steps[at];
-            let (number, text) = self.words.step(step.edge);
-            let depth = lane.stack.len();
-            let end = returns.get(&at).copied();
-            let changed = match end {
-                Some(end) => self.folded(lane, &steps[at..=end], &changes[at..=end]),
-                None => {
-                    self.apply(lane, step, &changes[at]);
-                    changes[at].clone()
+        let mut stack = vec![Stretch { steps, changes: Cow::Borrowed(changes), returns, next: 0 }];
+        while let Some(top) = stack.last_mut()
+            && self.lines < MOST_LINES
+        {
+            let Some(step) = top.steps.get(top.next) else {
+                stack.pop();
+                // The caller goes on with what came back.
+                if let Some(caller) = stack.last_mut() {
+                    self.apply(lane, &caller.steps[caller.next], &caller.changes[caller.next]);
+                    caller.next += 1;
                 }
+                continue;
             };
-            let shown = match self.full {
-                true => self.visible(lane),
-                false => self.words.list(changed.into_iter()),
-            };
-            let shown = match (end.is_some() || step.call.is_some(), shown.is_empty()) {
-                (true, true) => "returns".to_owned(),
-                (true, false) => format!("returns: {shown}"),
-                (false, _) => shown,
-            };
-            self.line(lane.at, depth, number, &text, &shown);
-            at = end.unwrap_or(at) + 1;
+            match step.call.filter(|_| self.full) {
+                Some(segment) => {
+                    let (number, text) = self.words.step(step.edge);
+                    let inside = self.unfold(lane, segment);
+                    self.line(lane.at, lane.stack.len() - 1, number, &text, &self.visible(lane));
+                    stack.push(inside);
+                }
+                None => self.step(lane, top),
+            }
         }
+    }
+
+    /// Enters a segment.
+    fn unfold(&self, lane: &mut Lane, segment: SegmentId) -> Stretch<'a> {
+        let frame = &self.trace.segments[segment].frame;
+        let known = frame.entry.iter().copied().filter(|(var, _)| !self.program.is_global(*var));
+        lane.stack.push(Open { proc: frame.proc, locals: known.collect() });
+        let changes = Cow::Owned(self.segments.changes(segment));
+        Stretch { steps: &frame.steps, changes, returns: BTreeMap::new(), next: 0 }
+    }
+
+    /// Tells one step, or a call that comes back as if it were one.
+    fn step(&mut self, lane: &mut Lane, stretch: &mut Stretch) {
+        let Stretch { steps, changes, returns, next } = stretch;
+        let (at, step) = (*next, &steps[*next]);
+        let (number, text) = self.words.step(step.edge);
+        let depth = lane.stack.len();
+        let end = returns.get(&at).copied();
+        let changed = match end {
+            Some(end) => self.folded(lane, &steps[at..=end], &changes[at..=end]),
+            None => {
+                self.apply(lane, step, &changes[at]);
+                changes[at].clone()
+            }
+        };
+        let shown = match self.full {
+            true => self.visible(lane),
+            false => self.words.list(changed.into_iter()),
+        };
+        let shown = match (end.is_some() || step.call.is_some(), shown.is_empty()) {
+            (true, true) => "returns".to_owned(),
+            (true, false) => format!("returns: {shown}"),
+            (false, _) => shown,
+        };
+        self.line(lane.at, depth, number, &text, &shown);
+        *next = end.unwrap_or(at) + 1;
     }
 
     /// Goes through a call that comes back: what it changed of what its caller sees.

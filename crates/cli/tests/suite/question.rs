@@ -3,7 +3,7 @@
 //! `// expect: [LABEL | PROC:LABEL] holds|violated [in STEPS]`, one expectation a line. Without a label it is about
 //! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Of a program with
 //! threads a case says `holds up to N switches` or `rounds`, and `violated with N switches` or `in N rounds`, where N is
-//! the least number there is. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
+//! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
 
 use postbop_ir::{LocId, Program, Target};
 

@@ -54,6 +54,7 @@ impl Tally {
         match (expected.bound, program.is_sequential()) {
             (Some(bound), false) => return self.ask_within(place, program, expected, bound),
             (None, true) => {}
+            (None, false) if !expected.violated => return self.ask_without_bound(place, program, expected),
             _ => {
                 return self
                     .failures

@@ -13,6 +13,9 @@ use postbop_ir::{Interleaving, LocId, Program, Target, Task};
 /// How far the judge looks.
 const LIMITS: Limits = Limits { configurations: 300_000, depth: 6 };
 
+/// How many switches the judge tries where there is no bound.
+const FAR: u32 = 5;
+
 impl Bound {
     /// The schedule with another number, if there is one.
     fn schedule(self, number: u32) -> Option<Schedule> {
@@ -70,6 +73,28 @@ impl Tally {
                     self.failures.push(format!("{place}: {} within {schedule:?}: {problem}", engine.name()));
                 }
             }
+        }
+    }
+
+    /// Puts a question whose answer must not depend on a bound. The judge looks as far as it can.
+    pub fn ask_without_bound(&mut self, place: &str, program: &Program, expected: &Expectation) {
+        self.questions += 1;
+        let targets = match targets(program, expected.label.as_deref()) {
+            Ok(targets) => targets,
+            Err(problem) => return self.failures.push(format!("{place}: {problem}")),
+        };
+        let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+        let judged = interleave(program, Schedule::Switches(FAR), LIMITS).at(&all);
+        self.judged += usize::from(judged != Answer::Unknown);
+        if matches!(judged, Answer::Reached(_)) {
+            self.failures.push(format!("{place}: the judge says {judged:?}"));
+        }
+        let task = Task { program, targets: &targets, shortest: false };
+        let budget = Budget::unlimited().with_time(PATIENCE);
+        let report = verify_threads(&task, None, Choice::Auto, &budget, &mut Silent);
+        self.answers += 1;
+        if report.bound.is_some() || report.verdicts.iter().any(|verdict| *verdict != Verdict::Holds) {
+            self.failures.push(format!("{place}: {:?} within {:?}", report.verdicts, report.bound));
         }
     }
 

@@ -2,11 +2,14 @@
 //!
 //! The sequential run is one thread after the other, each through its slots. Its steps are dealt out to slots and threads,
 //! and read slot by slot they are the run of all threads. What it does after the target was reached is cut off.
+//!
+//! A call that begins and ends in one slot stays the segment that it is, so a run may be as long as it likes inside; the others
+//! are unfolded.
 
 use super::sequential::{Origin, Sequential};
 use crate::verdict::Why;
 use postbop_ir::trace::Known;
-use postbop_ir::{Context, Frame, Interleaving, Program, Step, ThreadId, Trace};
+use postbop_ir::{Context, Frame, Interleaving, Program, Segment, SegmentId, Step, Table, ThreadId, Trace};
 use std::collections::BTreeMap;
 
 /// The longest interleaving that is written out.
@@ -17,6 +20,8 @@ struct Dealer<'a> {
     sequential: &'a Sequential,
     program: &'a Program,
     trace: &'a Trace,
+    /// The segments of the trace that lie within a slot, under the numbers they have there.
+    whole: Table<SegmentId, Option<Segment>>,
     contexts: BTreeMap<(u32, ThreadId), Vec<Step>>,
     /// The thread and the slot at hand; none in the prologue.
     now: Option<(u32, ThreadId)>,
@@ -38,6 +43,7 @@ pub fn interleaving(
         sequential,
         program,
         trace,
+        whole: Table::new(),
         contexts: BTreeMap::new(),
         now: None,
         prologue: Vec::new(),
@@ -45,11 +51,38 @@ pub fn interleaving(
         initial: Known::new(),
         count: 0,
     };
+    for segment in trace.segments.iter() {
+        let whole = dealer.within_a_slot(segment);
+        dealer.whole.push(whole);
+    }
     dealer.deal()?;
     Ok(dealer.finish(rounds))
 }
 
 impl Dealer<'_> {
+    /// A segment in terms of the program with threads, if no other thread runs in between and it ends by returning.
+    fn within_a_slot(&self, segment: &Segment) -> Option<Segment> {
+        let Frame { proc, ref entry, ref steps } = segment.frame;
+        let last = steps.last().map(|step| self.sequential.origins[step.edge]);
+        let Some(Origin::Step(_)) = last else { return None };
+        let mut own = Vec::with_capacity(steps.len());
+        for step in steps {
+            match self.sequential.origins[step.edge] {
+                Origin::Nothing => {}
+                Origin::Step(edge) => {
+                    if step.call.is_some_and(|call| self.whole[call].is_none()) {
+                        return None;
+                    }
+                    own.push(Step { edge, ..step.clone() });
+                }
+                Origin::Begin(..) | Origin::Switch(_) | Origin::Slot(_) | Origin::Bad => return None,
+            }
+        }
+        let is_ours = |(var, _): &&_| self.program.vars.get(*var).is_some();
+        let frame = Frame { proc, entry: entry.iter().filter(is_ours).copied().collect(), steps: own };
+        Some(Segment { frame, exit: Known::new(), results: Vec::new() })
+    }
+
     fn deal(&mut self) -> Result<(), Why> {
         let frames = &self.trace.frames;
         for (var, value) in &frames[0].entry {
@@ -75,7 +108,9 @@ impl Dealer<'_> {
                     None => frames.get(depth + 1).filter(|_| pending),
                 };
                 self.step(step, inside, main)?;
-                if let Some(call) = step.call {
+                if let Some(call) = step.call
+                    && self.segment(step).is_none()
+                {
                     work.push((&self.trace.segments[call].frame, 0));
                 }
             }
@@ -95,10 +130,11 @@ impl Dealer<'_> {
                     return Err(Why::Unsupported(format!("a trace of more than {LONGEST} steps")));
                 }
                 let mut choices = step.choices.clone();
-                if let Some(frame) = inside {
+                let call = self.segment(step);
+                if let Some(frame) = inside.filter(|_| call.is_none()) {
                     self.locals(frame, &mut choices);
                 }
-                let step = Step { edge, choices, call: None };
+                let step = Step { edge, choices, call };
                 match self.now {
                     Some(now) => self.contexts.entry(now).or_default().push(step),
                     None => self.prologue.push(step),
@@ -112,6 +148,14 @@ impl Dealer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The segment that a call stays. The first procedure of a thread was not called by anybody.
+    fn segment(&self, step: &Step) -> Option<SegmentId> {
+        match self.sequential.origins[step.edge] {
+            Origin::Step(_) => step.call.filter(|&call| self.whole[call].is_some()),
+            _ => None,
+        }
     }
 
     /// What the locals of the procedure that a call enters hold at first, as choices of the call.
@@ -147,11 +191,33 @@ impl Dealer<'_> {
         }
         self.initial.sort_unstable();
         self.initial.dedup();
-        Interleaving {
-            segments: Default::default(),
-            initial: self.initial,
-            prologue: self.prologue,
-            contexts,
+        let mut run =
+            Interleaving { segments: Table::new(), initial: self.initial, prologue: self.prologue, contexts };
+        add_segments(&mut run, self.whole);
+        run
+    }
+}
+
+/// Adds to a run the segments that it names, under new numbers.
+fn add_segments(run: &mut Interleaving, mut segments: Table<SegmentId, Option<Segment>>) {
+    let mut named = Table::filled(segments.len(), false);
+    let contexts = run.contexts.iter_mut().map(|context| &mut context.steps);
+    let mut stretches: Vec<&mut Vec<Step>> = contexts.chain([&mut run.prologue]).collect();
+    let calls = |steps: &[Step]| steps.iter().filter_map(|step| step.call).collect::<Vec<_>>();
+    stretches.iter().flat_map(|steps| calls(steps)).for_each(|call| named[call] = true);
+    for id in segments.ids().rev() {
+        if let Some(segment) = segments[id].as_ref().filter(|_| named[id]) {
+            calls(&segment.frame.steps).into_iter().for_each(|call| named[call] = true);
         }
     }
+    let mut number: Table<SegmentId, Option<SegmentId>> = Table::filled(segments.len(), None);
+    let renumber = |steps: &mut [Step], number: &Table<SegmentId, Option<SegmentId>>| {
+        steps.iter_mut().for_each(|step| step.call = step.call.and_then(|call| number[call]));
+    };
+    for id in segments.ids().filter(|&id| named[id]) {
+        let mut segment = segments[id].take().expect("what is named lies within a slot");
+        renumber(&mut segment.frame.steps, &number);
+        number[id] = Some(run.segments.push(segment));
+    }
+    stretches.iter_mut().for_each(|steps| renumber(steps, &number));
 }

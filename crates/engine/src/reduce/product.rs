@@ -1,4 +1,4 @@
-//! Room `engine/reduce`: threads without recursion as one procedure.
+//! Room `engine/reduce`: threads as one procedure.
 //!
 //! # Idea
 //!
@@ -10,6 +10,18 @@
 //!
 //! As in [`super::sequential`] a thread is left to come back only in front of an edge that mentions a shared variable, and
 //! left for good anywhere.
+//!
+//! # Recursion
+//!
+//! A thread that calls itself has no such program, but a larger one that does at least as much: where a procedure is on its call
+//! path too often, the call enters the innermost instance once more, and that returns to any place from which it was
+//! called. What the instances in between held is forgotten then, and arbitrary. So a target that this program does not
+//! reach is not reached by the threads; of others it says nothing.
+//!
+//! # Paper
+//!
+//! P. Liu and T. Wahl, CUBA, PLDI 2018: such a finite program is the first of their two arguments that no bound on switches is
+//! needed. Their second one, observations that stop growing, is not used here.
 //!
 //! # Cost
 //!
@@ -37,9 +49,20 @@ struct Instance {
     thread: ThreadId,
     /// Where it returns to.
     caller: Option<CallPath>,
+    /// The calls of itself by which it is entered once more.
+    again: Vec<CallPath>,
     /// Its locations and variables in the product.
     locs: HashMap<LocId, LocId>,
     vars: HashMap<VarId, VarId>,
+}
+
+/// How the stacks of threads are told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stacks {
+    /// As they are; there is no product where they have no bound.
+    Exact,
+    /// A procedure is on each call path at most so often; what is below is forgotten.
+    Upto(usize),
 }
 
 struct Product<'a> {
@@ -63,7 +86,7 @@ struct Product<'a> {
 }
 
 /// The product of a task's threads, within a schedule or without bound. Its own main procedure is one of the threads' runs.
-pub fn product(task: &Task, schedule: Option<Schedule>) -> Result<Sequential, Unsupported> {
+pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Result<Sequential, Unsupported> {
     let program = task.program;
     let mut out = Builder {
         vars: program.vars.clone(),
@@ -87,7 +110,7 @@ pub fn product(task: &Task, schedule: Option<Schedule>) -> Result<Sequential, Un
         count: None,
         scratch: HashMap::default(),
     };
-    product.unfold()?;
+    product.unfold(stacks)?;
     product.declare();
     let begin = product.start();
     product.threads(begin);
@@ -102,7 +125,7 @@ impl Product<'_> {
     }
 
     /// Writes out the call trees.
-    fn unfold(&mut self) -> Result<(), Unsupported> {
+    fn unfold(&mut self, stacks: Stacks) -> Result<(), Unsupported> {
         let program = self.task.program;
         let mut by_proc: Table<ProcId, Vec<LocId>> = Table::filled(program.procs.len(), Vec::new());
         for (id, loc) in program.locs.pairs() {
@@ -112,12 +135,18 @@ impl Product<'_> {
             program.threads.pairs().map(|(id, thread)| (id, thread.main, None)).collect();
         let mut size = 0;
         while let Some((thread, proc, caller)) = work.pop() {
-            let mut above = caller.map(|(instance, _)| instance);
-            while let Some(at) = above {
-                if self.instances[at].proc == proc {
+            let above = self.path(caller).filter(|&at| self.instances[at].proc == proc);
+            let above: Vec<usize> = above.collect();
+            match (stacks, above.first()) {
+                (Stacks::Exact, Some(_)) => {
                     return Err(Unsupported("threads that call themselves have no product".into()));
                 }
-                above = self.instances[at].caller.map(|(instance, _)| instance);
+                (Stacks::Upto(most), Some(&nearest)) if above.len() >= most => {
+                    self.callees.extend(caller.map(|call| (call, nearest)));
+                    self.instances[nearest].again.extend(caller);
+                    continue;
+                }
+                _ => {}
             }
             size += by_proc[proc].len();
             if size > LARGEST {
@@ -147,9 +176,15 @@ impl Product<'_> {
             if let Some(call) = caller {
                 self.callees.insert(call, number);
             }
-            self.instances.push(Instance { proc, thread, caller, locs, vars });
+            self.instances.push(Instance { proc, thread, caller, again: Vec::new(), locs, vars });
         }
         Ok(())
+    }
+
+    /// The instances on a call path, the innermost first.
+    fn path(&self, call: Option<CallPath>) -> impl Iterator<Item = usize> + '_ {
+        let outwards = |&at: &usize| self.instances[at].caller.map(|(instance, _)| instance);
+        std::iter::successors(call.map(|(instance, _)| instance), outwards)
     }
 
     /// Finds the places where threads are gone on with, and declares where they stand.
@@ -322,29 +357,68 @@ impl Product<'_> {
             }
             Action::Return(values) => {
                 let values = self.exprs(number, values);
-                let types = &program.procs[self.instances[number].proc].results;
-                let mut wanted = vec![None; types.len()];
-                if let Some((caller, call)) = self.instances[number].caller {
-                    to = self.instances[caller].locs[&program.edges[call].to];
-                    if let Action::Call { results, .. } = &program.edges[call].action {
-                        wanted = results.iter().map(|var| Some(self.own(caller, &[(*var)?])[0])).collect();
-                    }
+                for back in self.instances[number].again.clone() {
+                    let (to, action) = self.give_back(number, Some(back), values.clone());
+                    let action = self.forget(number, back, action);
+                    self.edge(from, to.expect("a call goes on somewhere"), action, Origin::Step(id));
                 }
-                self.give_back(&wanted, types, values)
+                let (back, action) = self.give_back(number, self.instances[number].caller, values);
+                to = back.unwrap_or(to);
+                action
             }
         };
         self.edge(from, to, action, Origin::Step(id));
     }
 
-    /// Results go to their targets, those without one to a scratch variable: their choices are made all the same.
-    fn give_back(&mut self, results: &[Option<VarId>], types: &[Type], values: Vec<Expr>) -> Action {
+    /// Where an instance returns to, and how its results get to their targets; those without one go to a scratch
+    /// variable: their choices are made all the same.
+    fn give_back(
+        &mut self,
+        number: usize,
+        call: Option<CallPath>,
+        values: Vec<Expr>,
+    ) -> (Option<LocId>, Action) {
+        let program = self.task.program;
+        let types = &program.procs[self.instances[number].proc].results;
+        let (mut wanted, mut to) = (vec![None; types.len()], None);
+        if let Some((caller, call)) = call {
+            to = Some(self.instances[caller].locs[&program.edges[call].to]);
+            if let Action::Call { results, .. } = &program.edges[call].action {
+                wanted = results.iter().map(|var| Some(self.own(caller, &[(*var)?])[0])).collect();
+            }
+        }
         let mut used: HashMap<Type, usize> = HashMap::default();
         let mut targets = Vec::new();
-        for (&result, &ty) in results.iter().zip(types) {
+        for (&result, &ty) in wanted.iter().zip(types) {
             let at = used.entry(ty).or_default();
             *at += result.is_none() as usize;
             let at = *at;
             targets.push(result.unwrap_or_else(|| self.scratch(ty, at - 1)));
+        }
+        match targets.is_empty() {
+            true => (to, Action::skip()),
+            false => (to, Action::Assign { targets, values, constraint: None }),
+        }
+    }
+
+    /// A return to a call of the instance itself, after which nothing is known of the instances from there up to it, except
+    /// what it gives back.
+    fn forget(&self, number: usize, call: CallPath, action: Action) -> Action {
+        let (mut targets, mut values) = match action {
+            Action::Assign { targets, values, .. } => (targets, values),
+            _ => (Vec::new(), Vec::new()),
+        };
+        let mut path = self.path(Some(call));
+        let between: Vec<usize> =
+            path.by_ref().take_while(|&at| at != number).chain(std::iter::once(number)).collect();
+        for at in between {
+            let locals = self.task.program.procs[self.instances[at].proc].locals.iter();
+            for own in locals.map(|var| self.instances[at].vars[var]) {
+                if !targets.contains(&own) {
+                    targets.push(own);
+                    values.push(Expr::choice(self.out.vars[own].ty));
+                }
+            }
         }
         match targets.is_empty() {
             true => Action::skip(),

@@ -255,8 +255,11 @@ impl<'a> Run<'a> {
     /// Stores cells, and notes those of which something else is known now.
     fn set(&mut self, cells: impl IntoIterator<Item = (VarId, Cell)>) {
         for (var, cell) in cells {
-            let before = self.cells.insert(var, cell).and_then(Cell::known);
-            if before != cell.known()
+            let before = if self.notes { self.cell(var) } else { cell };
+            self.cells.insert(var, cell);
+            // Whoever is told the changes may know more than we do of what was at entry.
+            let open = matches!(before, Cell::Entry(_)) && before != cell;
+            if (open || before.known() != cell.known())
                 && let Some(changes) = self.changes.last_mut()
             {
                 changes.push((var, cell.known()));
