@@ -4,7 +4,7 @@ use crate::args::Source;
 use crate::input::{self, Input};
 use crate::{Said, Status, properties};
 use postbop_ir::program::Proc;
-use postbop_ir::{Program, text};
+use postbop_ir::{ProcId, Program, Table, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
@@ -21,14 +21,15 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
                 };
             }
         }
+        let mut sizes: Table<ProcId, usize> = Table::filled(program.procs.len(), 0);
+        program.locs.iter().for_each(|loc| sizes[loc.proc] += 1);
         let _ = writeln!(out, "procedures");
         for (id, proc) in program.procs.pairs().filter(|(_, proc)| !is_hidden(proc)) {
             let (line, _) = input.position(proc.span);
-            let locs = program.locs.iter().filter(|loc| loc.proc == id).count();
             let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
             let params = count(proc.params, "parameter");
             let locals = count(proc.locals.len() - proc.params, "other local");
-            let locs = count(locs, "location");
+            let locs = count(sizes[id], "location");
             let name = &proc.name;
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }

@@ -4,7 +4,9 @@
 //! of its choices is one of the choices of that run. The other choices of the run decide nothing, and stay open.
 
 use super::action::is_skip;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Step, Trace};
+use postbop_ir::trace::Known;
+use postbop_ir::{Action, Edge, EdgeId, Expr, Frame, Id, ProcId, Step, Trace};
+use rustc_hash::FxHashMap as HashMap;
 
 /// For each edge of a reduced program its run.
 pub struct Lift {
@@ -14,6 +16,8 @@ pub struct Lift {
     /// For runs whose choices are not simply those of the edge: which of the run's each one is.
     origins: Vec<(u32, Box<[u32]>)>,
     stack: Vec<u32>,
+    /// What is to be said of the entries of procedures, besides what a trace says.
+    pub entries: HashMap<ProcId, Known>,
 }
 
 /// An edge as written.
@@ -48,7 +52,13 @@ impl Lift {
     pub fn with_capacity(count: usize) -> Self {
         let mut first = Vec::with_capacity(count + 1);
         first.push(0);
-        Lift { edges: Vec::with_capacity(2 * count), first, origins: Vec::new(), stack: Vec::new() }
+        Lift {
+            edges: Vec::with_capacity(2 * count),
+            first,
+            origins: Vec::new(),
+            stack: Vec::new(),
+            entries: HashMap::default(),
+        }
     }
 
     /// Adds the next edge. A run is an edge, or beyond the program's edges, two runs `joined`.
@@ -74,13 +84,20 @@ impl Lift {
     /// A trace of the reduced program as one of the program as written.
     pub fn trace(&self, mut trace: Trace) -> Trace {
         for id in trace.segments.ids() {
-            let frame = &mut trace.segments[id].frame;
-            frame.steps = self.steps(&frame.steps);
+            self.frame(&mut trace.segments[id].frame);
         }
-        for frame in &mut trace.frames {
-            frame.steps = self.steps(&frame.steps);
-        }
+        trace.frames.iter_mut().for_each(|frame| self.frame(frame));
         trace
+    }
+
+    fn frame(&self, frame: &mut Frame) {
+        frame.steps = self.steps(&frame.steps);
+        if let Some(known) = self.entries.get(&frame.proc) {
+            // Where both say something, it is the same.
+            frame.entry.extend_from_slice(known);
+            frame.entry.sort_unstable();
+            frame.entry.dedup_by_key(|(var, _)| *var);
+        }
     }
 
     fn run(&self, edge: EdgeId) -> &[Part] {

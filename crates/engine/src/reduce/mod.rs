@@ -3,7 +3,8 @@
 //! # Idea
 //!
 //! Engines pay for every location and every edge. Before one is asked, the program is redrawn: what cannot be on a run to
-//! a target is left out ([`prune`]), and edges that always follow each other become one ([`compose`]). Every edge of the
+//! a target is left out ([`prune`]), variables that are known wherever somebody looks at them become constants
+//! ([`constants`]), and edges that always follow each other become one ([`compose`]). Every edge of the
 //! smaller program remembers the run of edges that it stands for, so a trace of the one is a trace of the other
 //! ([`lift`]), and the door replays it on the program as written.
 //!
@@ -20,7 +21,9 @@
 
 mod action;
 mod compose;
+mod constants;
 mod draft;
+mod fold;
 pub mod fronts;
 pub mod interleaved;
 mod lift;
@@ -48,17 +51,23 @@ pub fn reduce(task: &Task) -> Reduced {
     let mut stopwatch = Stopwatch::start();
     let mut draft = Draft::new(task);
     prune::prune(&mut draft);
+    let constants = constants::constants(&mut draft);
+    if constants.count > 0 {
+        prune::prune(&mut draft);
+    }
     draft.chain();
     if !task.shortest {
         compose::compose(&mut draft);
     }
-    let (program, targets, lift) = draft.finish();
+    let (program, targets, mut lift) = draft.finish();
+    lift.entries = constants.entries;
     stopwatch.lap("reduce_us");
     let mut stats = vec![
         ("locations".into(), task.program.locs.len() as u64),
         ("reduced_to".into(), program.locs.len() as u64),
         ("edges".into(), task.program.edges.len() as u64),
         ("reduced_to".into(), program.edges.len() as u64),
+        ("constants".into(), constants.count as u64),
     ];
     stats.extend(stopwatch.laps());
     Reduced { program, targets, shortest: task.shortest, lift, stats }

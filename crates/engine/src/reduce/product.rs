@@ -20,8 +20,8 @@
 //!
 //! # Paper
 //!
-//! P. Liu and T. Wahl, CUBA, PLDI 2018: such a finite program is the first of their two arguments that no bound on switches is
-//! needed. Their second one, observations that stop growing, is not used here.
+//! \[cuba\]: such a finite program is what their argument starts from. That observations stop growing from one bound to the next
+//! is not used here.
 //!
 //! # Cost
 //!

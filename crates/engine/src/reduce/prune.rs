@@ -8,20 +8,20 @@
 //! the entry of its callee is. An edge stays if it starts where control can be and leads to where it matters.
 
 use super::draft::Draft;
-use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, Program};
+use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op};
 use postbop_kit::groups::Groups;
 
 /// Drops the arcs that are on no run to a target.
 pub fn prune(draft: &mut Draft) {
     let program = draft.task.program;
-    let reachable = reachable(program);
+    let reachable = reachable(draft);
     let relevant = relevant(draft, &reachable);
     for (id, edge) in program.edges.pairs() {
         let to = match edge.action {
             Action::Call { callee, .. } => program.procs[callee].entry,
             _ => edge.to,
         };
-        draft.arcs[id.index()].live =
+        draft.arcs[id.index()].live &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
 }
@@ -32,7 +32,8 @@ fn blocks(action: &Action) -> bool {
 }
 
 /// The locations to which control can get.
-fn reachable(program: &Program) -> Vec<bool> {
+fn reachable(draft: &Draft) -> Vec<bool> {
+    let program = draft.task.program;
     let mut reachable = vec![false; program.locs.len()];
     // Calls that wait for their callee to return.
     let mut waiting: Vec<Vec<LocId>> = vec![Vec::new(); program.procs.len()];
@@ -46,9 +47,12 @@ fn reachable(program: &Program) -> Vec<bool> {
             work.append(&mut waiting[proc.index()]);
         }
         for &edge in program.leaving(loc) {
-            let edge = &program.edges[edge];
+            let (arc, edge) = (edge.0, &program.edges[edge]);
+            if !draft.arcs[arc as usize].live {
+                continue;
+            }
             let Action::Call { callee, .. } = edge.action else {
-                if !blocks(&edge.action) && !reachable[edge.to.index()] {
+                if !blocks(draft.action(arc)) && !reachable[edge.to.index()] {
                     work.push(edge.to);
                 }
                 continue;
@@ -87,7 +91,7 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         if program.procs[proc].entry == loc {
             work.extend(calls.of(proc.index()).iter().map(|&id| program.edges[EdgeId(id)].from));
         }
-        for &id in entering.of(loc.index()) {
+        for &id in entering.of(loc.index()).iter().filter(|&&id| draft.arcs[id as usize].live) {
             let edge = &program.edges[EdgeId(id)];
             work.push(called(edge).map_or(edge.from, |callee| program.procs[callee].exit));
         }

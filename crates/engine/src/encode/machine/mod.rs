@@ -10,4 +10,4 @@ pub mod expand;
 pub mod kin;
 pub mod layout;
 pub mod retrace;
-mod value;
+pub mod value;

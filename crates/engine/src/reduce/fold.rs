@@ -1,0 +1,172 @@
+//! Room `engine/reduce`: expressions in which some variables are known.
+//!
+//! Postfix code is read once, and written anew: what is known becomes a constant, an operator whose result is known then becomes one
+//! too, and of an operator that only passes one operand on, that operand stays. A choice that decides nothing any more is
+//! left out; the numbers of the others are noted.
+
+use crate::encode::machine::value::{Val, binary, ite, unary};
+use postbop_ir::{Expr, Op, Type, VarId};
+use smallvec::SmallVec;
+
+/// Longer code is not folded: operands are moved about.
+const LONGEST: usize = 4_096;
+
+/// An operand that was written.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Where it begins, among operators and among choices.
+    start: usize,
+    choices: usize,
+    value: Option<(Type, i64)>,
+}
+
+/// Folds the expressions of one action.
+pub struct Folder<'a> {
+    known: &'a dyn Fn(VarId) -> Option<(Type, i64)>,
+    code: Vec<Op>,
+    /// Which choices of the action are left in the expression under way.
+    choices: Vec<u32>,
+    /// How many choices were met.
+    met: u32,
+    /// Which were left in the expressions before.
+    pub left: Vec<u32>,
+}
+
+impl<'a> Folder<'a> {
+    /// A folder for an action, given what is known.
+    pub fn new(known: &'a dyn Fn(VarId) -> Option<(Type, i64)>) -> Self {
+        Folder { known, code: Vec::new(), choices: Vec::new(), met: 0, left: Vec::new() }
+    }
+
+    /// The next expression of the action, or nothing if it is not `wanted`: its choices are passed over.
+    pub fn fold(&mut self, expr: &Expr, wanted: bool) -> Option<Expr> {
+        if !wanted {
+            self.met += expr.choices().count() as u32;
+            return None;
+        }
+        let mut stack: SmallVec<[Part; 8]> = SmallVec::new();
+        for &op in &expr.code {
+            let arity = op.arity();
+            let part = match op {
+                Op::Var(var) | Op::Next(var) => self.leaf(op, (self.known)(var)),
+                Op::Const(ty, value) => self.leaf(op, Some((ty, value))),
+                Op::Choice(_) => self.leaf(op, None),
+                _ => {
+                    let operands: SmallVec<[Part; 3]> = stack.drain(stack.len() - arity..).collect();
+                    self.apply(op, &operands, expr.code.len() <= LONGEST)
+                }
+            };
+            stack.push(part);
+        }
+        self.left.append(&mut self.choices);
+        Some(Expr::new(std::mem::take(&mut self.code)))
+    }
+
+    fn leaf(&mut self, op: Op, value: Option<(Type, i64)>) -> Part {
+        let part = Part { start: self.code.len(), choices: self.choices.len(), value };
+        self.code.push(value.map_or(op, |(ty, value)| Op::Const(ty, value)));
+        if let Op::Choice(_) = op {
+            self.choices.push(self.met);
+            self.met += 1;
+        }
+        part
+    }
+
+    fn apply(&mut self, op: Op, operands: &[Part], moves: bool) -> Part {
+        let first = operands[0];
+        // Whether a value is known is all that is asked: of what is not, any range will do.
+        let open = Val { lo: 0, hi: 1, hole: 0, whole: false };
+        let value = |part: &Part| part.value.map_or(open, |(_, value)| Val::known(value));
+        let result = match operands {
+            [a] => unary(op, value(a)),
+            [a, b] => binary(op, value(a), value(b)),
+            [c, a, b] => ite(value(c), value(a), value(b)),
+            _ => unreachable!("operators have up to three operands"),
+        };
+        if result.settled() {
+            let known = (type_of(op, operands), result.lo);
+            self.cut(first.start, first.choices);
+            self.code.push(Op::Const(known.0, known.1));
+            return Part { value: Some(known), ..first };
+        }
+        match passes_on(op, operands).filter(|_| moves) {
+            Some(at) => {
+                if let Some(next) = operands.get(at + 1) {
+                    self.cut(next.start, next.choices);
+                }
+                self.code.drain(first.start..operands[at].start);
+                self.choices.drain(first.choices..operands[at].choices);
+            }
+            None => self.code.push(op),
+        }
+        Part { value: None, ..first }
+    }
+
+    fn cut(&mut self, start: usize, choices: usize) {
+        self.code.truncate(start);
+        self.choices.truncate(choices);
+    }
+}
+
+/// The operand that an operator passes on unchanged, because of what is known of the others.
+fn passes_on(op: Op, operands: &[Part]) -> Option<usize> {
+    let value = |at: usize| operands[at].value.map(|(_, value)| value);
+    match (op, operands.len()) {
+        (Op::And, 2) => (0..2).find(|at| value(1 - at) == Some(1)),
+        (Op::Or, 2) => (0..2).find(|at| value(1 - at) == Some(0)),
+        (Op::Ite, 3) => value(0).map(|condition| if condition != 0 { 1 } else { 2 }),
+        _ => None,
+    }
+}
+
+/// The type of a result that is known.
+fn type_of(op: Op, operands: &[Part]) -> Type {
+    match op {
+        Op::Neg(ty) | Op::Add(ty) | Op::Sub(ty) | Op::Mul(ty) => ty,
+        Op::Ite => operands[1..].iter().find_map(|part| part.value).map_or(Type::Bool, |(ty, _)| ty),
+        _ => Type::Bool,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X: Op = Op::Var(VarId(0));
+    const C: Op = Op::Var(VarId(1));
+    const ANY: Op = Op::Choice(Type::Bool);
+
+    fn folded(code: &[Op]) -> (Vec<Op>, Vec<u32>) {
+        let known = |var| (var == VarId(1)).then_some((Type::Bool, 1));
+        let mut folder = Folder::new(&known);
+        let expr = folder.fold(&Expr::new(code), true).expect("it is wanted");
+        (expr.code.to_vec(), folder.left)
+    }
+
+    fn bit(value: i64) -> Op {
+        Op::Const(Type::Bool, value)
+    }
+
+    #[test]
+    fn what_is_known_is_written_down() {
+        assert_eq!(folded(&[C, Op::Not]).0, [bit(0)]);
+        assert_eq!(folded(&[X, C, Op::And]).0, [X]);
+        assert_eq!(folded(&[C, X, Op::And]).0, [X]);
+        assert_eq!(folded(&[X, C, Op::Or]).0, [bit(1)]);
+        assert_eq!(folded(&[X, C, Op::Xor]).0, [X, bit(1), Op::Xor]);
+        assert_eq!(folded(&[C, X, Op::Not, X, Op::Ite]).0, [X, Op::Not]);
+        assert_eq!(folded(&[C, Op::Not, X, X, Op::Not, Op::Ite]).0, [X, Op::Not]);
+    }
+
+    #[test]
+    fn choices_that_decide_nothing_are_left_out() {
+        assert_eq!(folded(&[ANY, C, Op::Or, ANY, Op::And]), (vec![ANY], vec![1]));
+        assert_eq!(folded(&[C, ANY, ANY, Op::Ite]), (vec![ANY], vec![0]));
+        assert_eq!(folded(&[C, Op::Not, ANY, ANY, Op::Ite]), (vec![ANY], vec![1]));
+        let known = |_| None;
+        let mut folder = Folder::new(&known);
+        assert_eq!(folder.fold(&Expr::new([ANY]), false), None);
+        folder.fold(&Expr::new([ANY]), true);
+        assert_eq!(folder.left, [1]);
+    }
+}
