@@ -29,7 +29,10 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--profile", "ci"]))),
         ("tidy", Box::new(|| check_tidy(root))),
         ("fuzz", Box::new(|| try_programs(seed, PROGRAMS, Kind::Sequential(Features::parse("all")?)))),
-        ("fuzz threads", Box::new(|| try_programs(seed, PROGRAMS_WITH_THREADS, Kind::Threads))),
+        (
+            "fuzz threads",
+            Box::new(|| try_programs(seed, PROGRAMS_WITH_THREADS, Kind::Threads(fuzz::PATIENCE))),
+        ),
     ])
 }
 
@@ -68,9 +71,9 @@ fn check_tidy(root: &Path) -> Result<(), String> {
 
 fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     println!("fuzz: seed {seed}");
-    let time = if matches!(kind, Kind::Threads) { FUZZ_TIME_WITH_THREADS } else { FUZZ_TIME };
+    let time = if matches!(kind, Kind::Threads(_)) { FUZZ_TIME_WITH_THREADS } else { FUZZ_TIME };
     let tally = fuzz::fuzz(seed, count, kind, Some(time));
-    println!("fuzz: {}", tally.line());
+    tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),
         None if tally.agreed == 0 => Err("no program was judged".into()),

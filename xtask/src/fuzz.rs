@@ -9,7 +9,10 @@
 //!
 //! Programs with threads have a judge and questions of their own: see [`threads`].
 
+mod score;
 mod threads;
+
+pub use score::Score;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
@@ -24,28 +27,30 @@ use std::time::{Duration, Instant};
 /// The most facts the judge may derive, and configurations the walk may visit.
 const JUDGE_LIMIT: usize = 60_000;
 const WALK_LIMIT: usize = 1_500;
+/// How long an engine may take for one question about a program with threads, unless another time is asked for.
+pub const PATIENCE: Duration = Duration::from_millis(40);
 
 /// Which programs to try.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Sequential ones with these features.
     Sequential(Features),
-    /// Programs with threads.
-    Threads,
+    /// Programs with threads, and how long an engine may take for one question about one.
+    Threads(Duration),
 }
 
 impl Kind {
     fn program(self, seed: u64) -> String {
         match self {
             Kind::Sequential(features) => generate::program(seed, features),
-            Kind::Threads => generate::threads(seed),
+            Kind::Threads(_) => generate::threads(seed),
         }
     }
 
     fn examine(self, source: &str) -> Finding {
         match self {
             Kind::Sequential(_) => examine(source),
-            Kind::Threads => threads::examine(source),
+            Kind::Threads(patience) => threads::examine(source, patience),
         }
     }
 }
@@ -53,17 +58,8 @@ impl Kind {
 /// What came of one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// All agree; this many targets are reachable, and this many are not.
-    Agreed {
-        /// How many targets can be reached.
-        reachable: usize,
-        /// How many cannot.
-        unreachable: usize,
-        /// How many answers of engines would have taken too long.
-        late: usize,
-    },
-    /// The judge found it too large.
-    TooLarge,
+    /// Nobody contradicts anybody.
+    Agreed(Score),
     /// Somebody is wrong. The first word says who, so that a smaller program can be seen to fail in the same way.
     Wrong(String),
 }
@@ -75,24 +71,21 @@ pub struct Tally {
     pub agreed: usize,
     /// Programs the judge found too large.
     pub too_large: usize,
-    /// Targets that can be reached, and targets that cannot.
-    pub reachable: usize,
-    /// See `reachable`.
-    pub unreachable: usize,
-    /// Answers of engines that would have taken too long.
-    pub late: usize,
+    /// What was said about all of them.
+    pub score: Score,
     /// The first disagreement: its seed, what is wrong, and the shrunk program.
     pub wrong: Option<(u64, String, String)>,
 }
 
 impl Tally {
-    /// What was counted.
-    pub fn line(&self) -> String {
-        let Tally { agreed, too_large, reachable, unreachable, late, .. } = self;
-        let late = if *late > 0 { format!(", {late} answers not awaited") } else { String::new() };
-        format!(
-            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge{late}"
-        )
+    /// What was counted, on one line or more.
+    pub fn lines(&self) -> Vec<String> {
+        let Tally { agreed, too_large, score, .. } = self;
+        let Score { reachable, unreachable, .. } = score;
+        let first = format!(
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge"
+        );
+        [first].into_iter().chain(score.lines()).collect()
     }
 }
 
@@ -106,12 +99,9 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
         }
         let source = kind.program(seed);
         match kind.examine(&source) {
-            Finding::TooLarge => tally.too_large += 1,
-            Finding::Agreed { reachable, unreachable, late } => {
-                tally.agreed += 1;
-                tally.late += late;
-                tally.reachable += reachable;
-                tally.unreachable += unreachable;
+            Finding::Agreed(score) => {
+                *(if score.is_judged() { &mut tally.agreed } else { &mut tally.too_large }) += 1;
+                tally.score.add(score);
             }
             Finding::Wrong(what) => {
                 tally.wrong = Some((seed, what.clone(), smallest(kind, &source, &what)));
@@ -142,14 +132,14 @@ pub fn examine(source: &str) -> Finding {
     };
     let targets = targets(&program);
     let locs: Vec<&[LocId]> = targets.iter().map(|target| &target.locs[..]).collect();
-    let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::TooLarge };
+    let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::Agreed(Score::default()) };
     if let Some(what) =
         judge_flaw(&program, &targets, &least).or_else(|| engine_flaw(&program, &targets, &least))
     {
         return Finding::Wrong(what);
     }
     let reachable = least.iter().flatten().count();
-    Finding::Agreed { reachable, unreachable: least.len() - reachable, late: 0 }
+    Finding::Agreed(Score { reachable, unreachable: least.len() - reachable, ..Score::default() })
 }
 
 /// The program of a source, with a graph as it should be; or what is wrong.

@@ -65,6 +65,9 @@ enum Chore {
         /// Programs with threads, against the judge of all interleavings; they have no features to choose
         #[arg(long)]
         threads: bool,
+        /// With threads: milliseconds that an engine may take for one question
+        #[arg(long, value_name = "MS", requires = "threads", default_value_t = fuzz::PATIENCE.as_millis() as u64)]
+        patience: u64,
     },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
@@ -88,8 +91,12 @@ fn main() -> ExitCode {
             print!("{source}");
             ExitCode::SUCCESS
         }
-        Chore::Fuzz { seed, count, seconds, features, threads } => {
-            let kind = if threads { Kind::Threads } else { Kind::Sequential(features) };
+        Chore::Fuzz { seed, count, seconds, features, threads, patience } => {
+            let kind = if threads {
+                Kind::Threads(Duration::from_millis(patience))
+            } else {
+                Kind::Sequential(features)
+            };
             run_fuzz(seed, count, seconds, kind)
         }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
@@ -151,7 +158,7 @@ fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -
     // A breakdown of an engine is a finding, told once at the end.
     std::panic::set_hook(Box::new(|_| {}));
     let tally = fuzz::fuzz(seed, count, kind, seconds.map(Duration::from_secs));
-    println!("fuzz: {}", tally.line());
+    tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
     let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));
     let written = std::fs::create_dir_all(root().join("tests/cases/found"))

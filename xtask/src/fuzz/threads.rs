@@ -4,9 +4,10 @@
 //!
 //! Within each of a row of schedules, every engine that takes threads must say of each target what the judge says, as far
 //! as that can tell. An interleaving must keep to the schedule, and where shortest ones are asked for it must have the
-//! least number of switches, or rounds, that the judge found.
+//! least number of switches, or rounds, that the judge found. Where the judge cannot tell, the engines are compared with
+//! each other: the formula and the sequential program have little in common.
 
-use super::{Finding, read, said, targets};
+use super::{Finding, Score, read, said, targets};
 use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify_threads};
 use postbop_ir::interleave::{Answer, Found, Limits, Schedule, interleave};
 use postbop_ir::{Interleaving, Program, Target, Task};
@@ -17,10 +18,9 @@ const LIMITS: Limits = Limits { configurations: 60_000, depth: 5 };
 /// The most switches, and the most rounds, that are asked about.
 const SWITCHES: u32 = 4;
 const ROUNDS: u32 = 3;
-/// How much work an engine may put into one question, in its own units, and how long it may take. Sequential programs that
-/// stand for threads are hard for an engine that looks at one valuation after another.
-const EFFORT: u64 = 30_000;
-const PATIENCE: Duration = Duration::from_millis(40);
+/// How much work an engine may put into a question for each millisecond that it may take, in its own units. Sequential
+/// programs that stand for threads are hard for an engine that looks at one valuation after another.
+const EFFORT: u64 = 750;
 
 /// What is asked: within which schedule, and what the judge says of each target.
 struct Question<'a> {
@@ -31,31 +31,30 @@ struct Question<'a> {
     answers: Vec<Answer>,
 }
 
-/// Puts one program with threads through everything.
-pub fn examine(source: &str) -> Finding {
+/// Puts one program with threads through everything. An engine may take so long for each question.
+pub fn examine(source: &str, patience: Duration) -> Finding {
     let program = match read(source) {
         Ok(program) => program,
         Err(what) => return Finding::Wrong(what),
     };
     let targets = targets(&program);
-    let (mut reachable, mut unreachable, mut late) = (0, 0, 0);
+    let mut score = Score::default();
     // Who was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
     for question in questions(&program, &targets) {
-        let count = |kind: fn(&Answer) -> bool| question.answers.iter().filter(|answer| kind(answer)).count();
-        reachable += count(|answer| matches!(answer, Answer::Reached(_)));
-        unreachable += count(|answer| *answer == Answer::Never);
+        let mut said: Vec<(&str, Vec<Answer>)> = vec![("judge", question.answers.clone())];
         for engine in engines().iter().map(|engine| engine.name()).chain(["auto"]) {
             let kind = (engine, matches!(question.schedule, Schedule::Rounds(_)));
             if slow.contains(&kind) {
-                late += targets.len();
+                score.note(engine, 0, targets.len());
                 continue;
             }
-            match unanswered(&question, engine) {
-                Ok(0) => {}
-                Ok(count) => {
-                    late += count;
-                    slow.push(kind);
+            match asked(&question, engine, patience).and_then(|answers| heard(&question, &said, answers)) {
+                Ok(answers) => {
+                    let late = count(&answers, |answer| answer == Answer::Unknown);
+                    score.note(engine, answers.len() - late, late);
+                    slow.extend((late > 0).then_some(kind));
+                    said.push((engine, answers));
                 }
                 Err(what) => {
                     let schedule = question.schedule;
@@ -64,10 +63,31 @@ pub fn examine(source: &str) -> Finding {
                 }
             }
         }
+        score.add(judged(&said));
     }
-    match reachable + unreachable {
-        0 => Finding::TooLarge,
-        _ => Finding::Agreed { reachable, unreachable, late },
+    Finding::Agreed(score)
+}
+
+fn count(answers: &[Answer], kind: impl Fn(Answer) -> bool) -> usize {
+    answers.iter().filter(|answer| kind(**answer)).count()
+}
+
+/// What the judge said, and where the engines had only each other.
+fn judged(said: &[(&str, Vec<Answer>)]) -> Score {
+    let by = |name: &str, at: usize| {
+        said.iter().any(|(who, answers)| {
+            *who == name && answers.get(at).is_some_and(|answer| *answer != Answer::Unknown)
+        })
+    };
+    let answers = &said[0].1;
+    let open = (0..answers.len()).filter(|at| answers[*at] == Answer::Unknown);
+    let both = |at: &usize| by("fixpoint", *at) && (by("summary", *at) || by("explicit", *at));
+    Score {
+        reachable: count(answers, |answer| matches!(answer, Answer::Reached(_))),
+        unreachable: count(answers, |answer| answer == Answer::Never),
+        open: open.clone().count(),
+        compared: open.filter(both).count(),
+        ..Score::default()
     }
 }
 
@@ -109,40 +129,86 @@ fn cost(run: &Interleaving, schedule: Schedule) -> u32 {
     cost as u32
 }
 
-/// How many targets an engine left open for want of time, or what is wrong with its answers. An engine that takes no
-/// threads says nothing wrong.
-fn unanswered(question: &Question, engine: &str) -> Result<usize, String> {
+/// What an engine says of each target, in the judge's words: unknown is what would have taken too long. An engine that
+/// takes no threads says nothing at all.
+fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<Answer>, String> {
     let Question { program, targets, schedule, shortest, .. } = *question;
     let task = Task { program, targets, shortest };
     let choice = if engine == "auto" { Choice::Auto } else { Choice::Named(engine) };
-    let budget = Budget::unlimited().with_time(PATIENCE).with_effort(EFFORT);
+    let effort = EFFORT * patience.as_millis() as u64;
+    let budget = Budget::unlimited().with_time(patience).with_effort(effort);
     let report = verify_threads(&task, Some(schedule), choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
     if report.verdicts.iter().all(refused) {
-        return Ok(0);
+        return Ok(Vec::new());
     }
-    let mut late = 0;
-    for (verdict, &answer) in report.verdicts.iter().zip(&question.answers) {
-        let agrees = match (verdict, answer) {
-            (Verdict::Interleaved(run), Answer::Reached(least)) if shortest => cost(run, schedule) == least,
-            (Verdict::Interleaved(run), Answer::Reached(_) | Answer::Unknown) => {
-                cost(run, schedule) <= most(schedule)
+    let answer = |verdict: &Verdict| match verdict {
+        Verdict::Interleaved(run) => Ok(Answer::Reached(cost(run, schedule))),
+        // Within a narrower schedule, if the time was up.
+        Verdict::Holds if report.bound != Some(schedule) => Ok(Answer::Unknown),
+        Verdict::Holds => Ok(Answer::Never),
+        Verdict::Unknown(Why::Time(_) | Why::Effort | Why::Stopped) => Ok(Answer::Unknown),
+        _ => Err(said(verdict)),
+    };
+    report.verdicts.iter().map(answer).collect()
+}
+
+/// The answers, if they keep to the schedule and contradict neither the judge nor an engine.
+fn heard(
+    question: &Question,
+    said: &[(&str, Vec<Answer>)],
+    answers: Vec<Answer>,
+) -> Result<Vec<Answer>, String> {
+    for (at, &answer) in answers.iter().enumerate() {
+        if matches!(answer, Answer::Reached(cost) if cost > most(question.schedule)) {
+            return Err(format!("{answer:?}, which is beyond the schedule"));
+        }
+        for (who, others) in said {
+            if let Some(&other) = others.get(at)
+                && !agree(answer, other, question.shortest)
+            {
+                return Err(format!("{answer:?}, but {who} says {other:?}"));
             }
-            // Within a narrower schedule, if the time was up.
-            (Verdict::Holds, _) if report.bound != Some(schedule) => {
-                late += 1;
-                true
-            }
-            (Verdict::Holds, Answer::Never | Answer::Unknown) => true,
-            (Verdict::Unknown(Why::Time(_) | Why::Effort | Why::Stopped), _) => {
-                late += 1;
-                true
-            }
-            _ => false,
-        };
-        if !agrees {
-            return Err(format!("{}, but the judge says {answer:?}", said(verdict)));
         }
     }
-    Ok(late)
+    Ok(answers)
+}
+
+/// Whether two answers can both be true. The judge's numbers are least ones, and those of shortest traces.
+fn agree(one: Answer, other: Answer, shortest: bool) -> bool {
+    match (one, other) {
+        (Answer::Unknown, _) | (_, Answer::Unknown) | (Answer::Never, Answer::Never) => true,
+        (Answer::Reached(one), Answer::Reached(other)) => one == other || !shortest,
+        (Answer::Reached(_), Answer::Never) | (Answer::Never, Answer::Reached(_)) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_compared_with_all_that_was_said() {
+        let program = read("decl g; void main() begin ERR: skip; end").unwrap();
+        let heard = |answer, said: &[(&str, Vec<Answer>)], shortest| {
+            let schedule = Schedule::Switches(2);
+            let question =
+                Question { program: &program, targets: &[], schedule, shortest, answers: Vec::new() };
+            heard(&question, said, vec![answer])
+        };
+        let judge = |answer| vec![("judge", vec![answer])];
+        assert!(heard(Answer::Never, &judge(Answer::Never), true).is_ok());
+        assert!(heard(Answer::Never, &judge(Answer::Reached(1)), false).unwrap_err().contains("judge"));
+        assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), false).is_ok());
+        assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), true).is_err());
+        assert!(heard(Answer::Reached(3), &judge(Answer::Unknown), false).unwrap_err().contains("beyond"));
+        // Where the judge says nothing, the engines have each other.
+        let open =
+            [("judge", vec![Answer::Unknown]), ("explicit", vec![]), ("summary", vec![Answer::Reached(2)])];
+        assert!(heard(Answer::Never, &open, false).unwrap_err().contains("summary"));
+        assert!(heard(Answer::Unknown, &open, false).is_ok());
+        assert_eq!((judged(&open).open, judged(&open).compared), (1, 0));
+        let both = [&open[..], &[("fixpoint", vec![Answer::Reached(2)])]].concat();
+        assert_eq!((judged(&both).open, judged(&both).compared), (1, 1));
+    }
 }

@@ -1,0 +1,53 @@
+//! Room `xtask`: what the judge and the engines said about random programs, in numbers.
+
+use std::collections::BTreeMap;
+
+/// What was said.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Score {
+    /// Targets that can be reached, and targets that cannot, as the judge says.
+    pub reachable: usize,
+    /// See `reachable`.
+    pub unreachable: usize,
+    /// Targets that the judge left open.
+    pub open: usize,
+    /// Those of them on which a formula and a sequential program were compared with each other.
+    pub compared: usize,
+    /// For each engine, the answers that it gave, and those that would have taken too long.
+    pub answers: BTreeMap<&'static str, (usize, usize)>,
+}
+
+impl Score {
+    /// Whether the judge said anything.
+    pub fn is_judged(&self) -> bool {
+        self.reachable + self.unreachable > 0
+    }
+
+    /// Notes how many answers an engine gave, and how many were not awaited.
+    pub fn note(&mut self, engine: &'static str, given: usize, late: usize) {
+        let counts = self.answers.entry(engine).or_default();
+        *counts = (counts.0 + given, counts.1 + late);
+    }
+
+    /// Adds what was said about other programs.
+    pub fn add(&mut self, other: Score) {
+        self.reachable += other.reachable;
+        self.unreachable += other.unreachable;
+        self.open += other.open;
+        self.compared += other.compared;
+        for (engine, (given, late)) in other.answers {
+            self.note(engine, given, late);
+        }
+    }
+
+    /// A line for the targets that the judge left open, and one for each engine whose answers were counted.
+    pub fn lines(&self) -> Vec<String> {
+        let Score { open, compared, answers, .. } = self;
+        let first = (*open > 0)
+            .then(|| format!("{open} targets left open by the judge, on {compared} of them formula and sequential program were compared"));
+        let of_engine = answers
+            .iter()
+            .map(|(engine, (given, late))| format!("{engine}: {given} answers given, {late} not awaited"));
+        first.into_iter().chain(of_engine).collect()
+    }
+}
