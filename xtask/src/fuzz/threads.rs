@@ -163,6 +163,11 @@ fn heard(
         if matches!(answer, Answer::Reached(cost) if cost > most(question.schedule)) {
             return Err(format!("{answer:?}, which is beyond the schedule"));
         }
+        if let (Answer::Reached(cost), Answer::Reached(least)) = (answer, question.answers[at])
+            && cost < least
+        {
+            return Err(format!("{answer:?}, which is less than the judge's {least}"));
+        }
         for (who, others) in said {
             if let Some(&other) = others.get(at)
                 && !agree(answer, other, question.shortest)
@@ -191,9 +196,8 @@ mod tests {
     fn answers_are_compared_with_all_that_was_said() {
         let program = read("decl g; void main() begin ERR: skip; end").unwrap();
         let heard = |answer, said: &[(&str, Vec<Answer>)], shortest| {
-            let schedule = Schedule::Switches(2);
-            let question =
-                Question { program: &program, targets: &[], schedule, shortest, answers: Vec::new() };
+            let (schedule, answers) = (Schedule::Switches(2), said[0].1.clone());
+            let question = Question { program: &program, targets: &[], schedule, shortest, answers };
             heard(&question, said, vec![answer])
         };
         let judge = |answer| vec![("judge", vec![answer])];
@@ -201,6 +205,7 @@ mod tests {
         assert!(heard(Answer::Never, &judge(Answer::Reached(1)), false).unwrap_err().contains("judge"));
         assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), false).is_ok());
         assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), true).is_err());
+        assert!(heard(Answer::Reached(1), &judge(Answer::Reached(2)), false).unwrap_err().contains("less"));
         assert!(heard(Answer::Reached(3), &judge(Answer::Unknown), false).unwrap_err().contains("beyond"));
         // Where the judge says nothing, the engines have each other.
         let open =
