@@ -6,6 +6,8 @@
 //! as that can tell. An interleaving must keep to the schedule, and where shortest ones are asked for it must have the
 //! least number of switches, or rounds, that the judge found. Where the judge cannot tell, the engines are compared with
 //! each other: the formula and the sequential program have little in common.
+//!
+//! What is said to hold without any bound must hold within the widest.
 
 use super::{Finding, Score, read, said, targets};
 use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify_threads};
@@ -21,6 +23,9 @@ const ROUNDS: u32 = 3;
 /// How much work an engine may put into a question for each millisecond that it may take, in its own units. Sequential
 /// programs that stand for threads are hard for an engine that looks at one valuation after another.
 const EFFORT: u64 = 750;
+
+/// The name under which `auto` is asked without a schedule.
+const UNBOUNDED: &str = "unbounded";
 
 /// What is asked: within which schedule, and what the judge says of each target.
 struct Question<'a> {
@@ -43,7 +48,9 @@ pub fn examine(source: &str, patience: Duration) -> Finding {
     let mut slow: Vec<(&str, bool)> = Vec::new();
     for question in questions(&program, &targets) {
         let mut said: Vec<(&str, Vec<Answer>)> = vec![("judge", question.answers.clone())];
-        for engine in engines().iter().map(|engine| engine.name()).chain(["auto"]) {
+        let widest = question.schedule == Schedule::Switches(SWITCHES) && !question.shortest;
+        let names = engines().iter().map(|engine| engine.name()).chain(["auto"]);
+        for engine in names.chain(widest.then_some(UNBOUNDED)) {
             let kind = (engine, matches!(question.schedule, Schedule::Rounds(_)));
             if slow.contains(&kind) {
                 score.note(engine, 0, targets.len());
@@ -53,7 +60,7 @@ pub fn examine(source: &str, patience: Duration) -> Finding {
                 Ok(answers) => {
                     let late = count(&answers, |answer| answer == Answer::Unknown);
                     score.note(engine, answers.len() - late, late);
-                    slow.extend((late > 0).then_some(kind));
+                    slow.extend((late > 0 && engine != UNBOUNDED).then_some(kind));
                     said.push((engine, answers));
                 }
                 Err(what) => {
@@ -134,18 +141,22 @@ fn cost(run: &Interleaving, schedule: Schedule) -> u32 {
 fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<Answer>, String> {
     let Question { program, targets, schedule, shortest, .. } = *question;
     let task = Task { program, targets, shortest };
-    let choice = if engine == "auto" { Choice::Auto } else { Choice::Named(engine) };
+    let choice = if ["auto", UNBOUNDED].contains(&engine) { Choice::Auto } else { Choice::Named(engine) };
     let effort = EFFORT * patience.as_millis() as u64;
     let budget = Budget::unlimited().with_time(patience).with_effort(effort);
-    let report = verify_threads(&task, Some(schedule), choice, &budget, &mut Silent);
+    let within = (engine != UNBOUNDED).then_some(schedule);
+    let report = verify_threads(&task, within, choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
     if report.verdicts.iter().all(refused) {
         return Ok(Vec::new());
     }
     let answer = |verdict: &Verdict| match verdict {
+        Verdict::Interleaved(run) if within.is_none() && cost(run, schedule) > most(schedule) => {
+            Ok(Answer::Unknown)
+        }
         Verdict::Interleaved(run) => Ok(Answer::Reached(cost(run, schedule))),
         // Within a narrower schedule, if the time was up.
-        Verdict::Holds if report.bound != Some(schedule) => Ok(Answer::Unknown),
+        Verdict::Holds if report.bound != within => Ok(Answer::Unknown),
         Verdict::Holds => Ok(Answer::Never),
         Verdict::Unknown(Why::Time(_) | Why::Effort | Why::Stopped) => Ok(Answer::Unknown),
         _ => Err(said(verdict)),
