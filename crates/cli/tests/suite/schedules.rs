@@ -65,6 +65,11 @@ impl Tally {
         let fewer =
             number.checked_sub(1).and_then(|fewer| bound.schedule(fewer)).map(|fewer| (fewer, false, false));
         questions.extend(wider.into_iter().chain(fewer));
+        if expected.violated
+            && let Err(problem) = self.violated_without_bound(program, &targets)
+        {
+            self.failures.push(format!("{place}: without a bound: {problem}"));
+        }
         for engine in engines() {
             for &(schedule, shortest, violated) in &questions {
                 let task = Task { program, targets: &targets, shortest };
@@ -74,6 +79,19 @@ impl Tally {
                 }
             }
         }
+    }
+
+    /// What is violated within a bound is so without one.
+    fn violated_without_bound(&mut self, program: &Program, targets: &[Target]) -> Result<(), String> {
+        let task = Task { program, targets, shortest: false };
+        let budget = Budget::unlimited().with_time(PATIENCE);
+        let report = verify_threads(&task, None, Choice::Auto, &budget, &mut Silent);
+        let mut found = report.verdicts.iter().zip(targets).filter_map(|(verdict, target)| match verdict {
+            Verdict::Interleaved(run) => Some(replays(program, run, target)),
+            _ => None,
+        });
+        self.answers += 1;
+        found.next().unwrap_or_else(|| Err(format!("{:?} within {:?}", report.verdicts, report.bound)))
     }
 
     /// Puts a question whose answer must not depend on a bound. The judge looks as far as it can.
