@@ -10,8 +10,8 @@ use crate::fixpoint::library::{Algorithm, DEFAULT};
 use crate::reduce::{Reduced, reduce};
 use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
-use postbop_ir::replay::complete;
-use postbop_ir::{Target, Task};
+use postbop_ir::replay::{FrameChanges, complete};
+use postbop_ir::{Target, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What an engine cannot do, in words a user understands.
@@ -108,18 +108,19 @@ fn another_may_know(verdict: &Verdict) -> bool {
 
 /// What is known after another engine had its turn: its answers, and where it has none, the earlier ones.
 fn merge(earlier: Report, later: Report) -> Report {
-    let answers = earlier.verdicts.into_iter().zip(earlier.by).zip(later.verdicts.into_iter().zip(later.by));
-    let better = |(earlier, later): ((Verdict, &'static str), (Verdict, &'static str))| match earlier.0 {
-        Verdict::Unknown(_) => later,
-        _ => earlier,
-    };
-    let (verdicts, by) = answers.map(better).unzip();
-    Report { verdicts, by, ..later }
+    let mut best = later;
+    for (at, verdict) in earlier.verdicts.into_iter().enumerate() {
+        if !matches!(verdict, Verdict::Unknown(_)) {
+            best.verdicts[at] = verdict;
+            best.by[at] = earlier.by[at];
+            best.changes[at] = earlier.changes[at].clone();
+        }
+    }
+    best
 }
 
 fn unsupported(task: &Task, what: String) -> Report {
-    let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
-    Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, bound: None, stats }
+    Report::new("none", Outcome::unknown(task.targets.len(), &Why::Unsupported(what)))
 }
 
 /// Runs one engine on the reduced program and lets out what stands on the one as written.
@@ -133,38 +134,37 @@ fn run(
     let asked = reduced.map_or(*task, Reduced::task);
     let answer = catch_unwind(AssertUnwindSafe(|| engine.check(&asked, budget, observer)));
     let mut stopwatch = Stopwatch::start();
-    let Outcome { verdicts, mut stats } = answer.unwrap_or_else(|panic| {
+    let outcome = answer.unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
         let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Outcome::unknown(task.targets.len(), &Why::EngineBug(message))
     });
-    assert_eq!(verdicts.len(), task.targets.len(), "an engine answers every target");
-    let checked = verdicts
-        .into_iter()
-        .zip(task.targets)
-        .map(|(verdict, target)| believe(task, reduced, target, verdict));
-    let verdicts = checked.collect();
-    stopwatch.lap("replay_us");
-    stats.extend(stopwatch.laps());
-    stats.extend(reduced.iter().flat_map(|reduced| reduced.stats.iter().cloned()));
-    Report {
-        engine: engine.name(),
-        by: vec![engine.name(); task.targets.len()],
-        verdicts,
-        bound: None,
-        stats,
+    assert_eq!(outcome.verdicts.len(), task.targets.len(), "an engine answers every target");
+    let mut report = Report::new(engine.name(), outcome);
+    for (at, target) in task.targets.iter().enumerate() {
+        if let Verdict::Violated(trace) = &mut report.verdicts[at] {
+            match believe(task, reduced, target, trace) {
+                Ok(changes) => report.changes[at] = changes,
+                Err(why) => report.verdicts[at] = Verdict::Unknown(why),
+            }
+        }
     }
+    stopwatch.lap("replay_us");
+    report.stats.extend(stopwatch.laps());
+    report.stats.extend(reduced.iter().flat_map(|reduced| reduced.stats.iter().cloned()));
+    report
 }
 
-/// Lets a violation through only if its trace replays.
-fn believe(task: &Task, reduced: Option<&Reduced>, target: &Target, verdict: Verdict) -> Verdict {
-    let Verdict::Violated(trace) = verdict else { return verdict };
-    let mut trace = match reduced {
-        Some(reduced) => reduced.lift(trace),
-        None => trace,
-    };
-    match complete(task.program, &mut trace, &target.locs) {
-        Ok(()) => Verdict::Violated(trace),
-        Err(rejected) => Verdict::Unknown(Why::EngineBug(format!("a trace does not replay: {rejected}"))),
+/// Lets a violation through only if its trace, as one of the program as written, replays.
+fn believe(
+    task: &Task,
+    reduced: Option<&Reduced>,
+    target: &Target,
+    trace: &mut Trace,
+) -> Result<FrameChanges, Why> {
+    if let Some(reduced) = reduced {
+        *trace = reduced.lift(std::mem::take(trace));
     }
+    complete(task.program, trace, &target.locs)
+        .map_err(|rejected| Why::EngineBug(format!("a trace does not replay: {rejected}")))
 }

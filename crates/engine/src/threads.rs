@@ -217,8 +217,7 @@ fn believe(task: &Task, target: &Target, mut run: Interleaving) -> Verdict {
 /// By a formula, which tells the script of a run; the run itself is found as that of a sequential program.
 fn by_formula(task: &Task, schedule: Schedule, budget: &Budget, observer: &mut dyn Observer) -> Report {
     if let Err(Unsupported(what)) = bounded(task).and_then(|()| representable(task.program)) {
-        let Outcome { verdicts, stats } = Outcome::unknown(task.targets.len(), &Why::Unsupported(what));
-        return Report { engine: "none", by: vec!["none"; task.targets.len()], verdicts, bound: None, stats };
+        return Report::new("none", Outcome::unknown(task.targets.len(), &Why::Unsupported(what)));
     }
     let (answers, stats) = switches::check(task, schedule, budget);
     let mut verdict = |(answer, target): (Result<Scripted, Why>, &Target)| match answer {
@@ -238,5 +237,5 @@ fn by_formula(task: &Task, schedule: Schedule, budget: &Budget, observer: &mut d
         }
     };
     let verdicts: Vec<Verdict> = answers.into_iter().zip(task.targets).map(&mut verdict).collect();
-    Report { engine: "fixpoint", by: vec!["fixpoint"; task.targets.len()], verdicts, bound: None, stats }
+    Report::new("fixpoint", Outcome { verdicts, stats })
 }

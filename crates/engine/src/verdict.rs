@@ -1,6 +1,7 @@
 //! Room `engine`: what comes out of the door.
 
 use postbop_ir::interleave::Schedule;
+use postbop_ir::replay::FrameChanges;
 use postbop_ir::{Interleaving, Trace};
 use std::borrow::Cow;
 use std::fmt;
@@ -97,6 +98,14 @@ impl Outcome {
     }
 }
 
+impl Report {
+    /// The outcome of an engine as a report, with nothing said about changes.
+    pub fn new(engine: &'static str, Outcome { verdicts, stats }: Outcome) -> Self {
+        let (by, changes) = (vec![engine; verdicts.len()], vec![Vec::new(); verdicts.len()]);
+        Report { engine, by, verdicts, changes, bound: None, stats }
+    }
+}
+
 /// What comes out of the door.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
@@ -106,6 +115,8 @@ pub struct Report {
     pub by: Vec<&'static str>,
     /// In the order of the task's targets.
     pub verdicts: Vec<Verdict>,
+    /// For each verdict, if it is a violation by one thread, what the steps of its pending frames change.
+    pub changes: Vec<FrameChanges>,
     /// For a program with threads: the schedule within which what holds holds; none if it holds within any.
     pub bound: Option<Schedule>,
     /// What the engine counted.

@@ -86,12 +86,10 @@ impl Expr {
 
     /// The negation of a Boolean expression.
     pub fn negated(self) -> Self {
-        let mut code = self.code.into_vec();
-        match code.last() {
-            Some(Op::Not) => drop(code.pop()),
-            _ => code.push(Op::Not),
+        match &*self.code {
+            [operand @ .., Op::Not] => Expr::new(operand),
+            code => Expr::new([code, &[Op::Not]].concat()),
         }
-        Expr::new(code)
     }
 
     /// The types of the choices made when the expression is evaluated, in order.

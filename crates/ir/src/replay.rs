@@ -14,6 +14,7 @@
 //!
 //! Linear in the size of the trace: a variable that a segment does not touch costs nothing there.
 
+mod cells;
 mod interleaved;
 mod run;
 
@@ -51,22 +52,25 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
 }
 
 /// Runs a trace of which nobody has said yet how its segments end, and says it: engines may have forgotten values that
-/// no longer matter. What it accepts, [`replay`] accepts.
-pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Result<(), Rejected> {
-    let effects = play(program, trace, Some(targets))?.segments.effects;
+/// no longer matter. What it accepts, [`replay`] accepts. Tells what the steps of the frames change.
+pub fn complete(program: &Program, trace: &mut Trace, targets: &[LocId]) -> Result<FrameChanges, Rejected> {
+    let Changes { segments: Completed { effects, .. }, frames } = play(program, trace, Some(targets))?;
     say_ends(&mut trace.segments, &effects);
-    Ok(())
+    Ok(frames)
 }
 
 /// The variables of which something else is known after a step: their value, or that it is open.
 pub type Change = Vec<(VarId, Option<i64>)>;
 
+/// What the steps of each frame change.
+pub type FrameChanges = Vec<Vec<Change>>;
+
 /// What each step of a trace changes.
 pub struct Changes<'a> {
     /// Of the steps of segments, when asked.
     pub segments: Completed<'a>,
-    /// Of the steps of each frame.
-    pub frames: Vec<Vec<Change>>,
+    /// Of the steps of frames.
+    pub frames: FrameChanges,
 }
 
 /// What each step of a trace changes.
@@ -74,7 +78,7 @@ pub fn changes<'a>(program: &'a Program, trace: &'a Trace) -> Result<Changes<'a>
     play(program, trace, None)
 }
 
-/// Runs a trace to one of the targets; without targets, to wherever it leads, and notes what the steps of frames change.
+/// Runs a trace to one of the targets, or without targets, to wherever it leads.
 fn play<'a>(
     program: &'a Program,
     trace: &'a Trace,
@@ -93,7 +97,6 @@ fn play<'a>(
         }
         let mut run =
             Run::enter(program, &segments.effects, frame, caller.as_ref()).map_err(at(&place, 0))?;
-        run.notes = targets.is_none();
         run.steps(&frame.steps).map_err(|(step, reason)| at(&place, step)(reason))?;
         let innermost = depth + 1 == trace.frames.len();
         ends_well(&run, depth, innermost, targets).map_err(at(&place, frame.steps.len()))?;
@@ -116,7 +119,8 @@ pub struct Completed<'a> {
 }
 
 impl<'a> Completed<'a> {
-    fn new(program: &'a Program, segments: &'a Table<SegmentId, Segment>) -> Result<Self, Rejected> {
+    /// Runs the completed calls.
+    pub fn new(program: &'a Program, segments: &'a Table<SegmentId, Segment>) -> Result<Self, Rejected> {
         let mut completed = Completed { program, segments, effects: Table::new() };
         for (id, segment) in segments.pairs() {
             let rejected = |(step, reason)| at(&format!("segment {id}"), step)(reason);

@@ -7,7 +7,7 @@
 
 use crate::args::Detail;
 use crate::input::Input;
-use postbop_ir::replay::{Change, Changes, changes};
+use postbop_ir::replay::{Change, Completed, FrameChanges};
 use postbop_ir::{Action, EdgeId, Frame, ProcId, Program, SegmentId, Step, Trace, VarId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -43,21 +43,26 @@ struct Teller<'a> {
     words: Words<'a>,
     program: &'a Program,
     trace: &'a Trace,
-    changes: &'a Changes<'a>,
-    full: bool,
+    /// What completed calls do, if they are told.
+    segments: Option<Completed<'a>>,
     lines: usize,
     out: String,
 }
 
-/// Tells a trace that was replayed.
-pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> String {
-    let changes = match changes(program, trace) {
-        Ok(changes) => changes,
-        Err(rejected) => return format!("  (the trace does not replay: {rejected})\n"),
+/// Tells a trace that was replayed, given what the steps of its frames change.
+pub fn tell(
+    input: &Input,
+    program: &Program,
+    trace: &Trace,
+    changes: &FrameChanges,
+    detail: Detail,
+) -> String {
+    let segments = match detail == Detail::Full {
+        true => Some(Completed::new(program, &trace.segments).expect("the trace was replayed")),
+        false => None,
     };
-    let full = detail == Detail::Full;
     let words = Words { input, program };
-    let mut teller = Teller { words, program, trace, changes: &changes, full, lines: 0, out: String::new() };
+    let mut teller = Teller { words, program, trace, segments, lines: 0, out: String::new() };
     let mut globals = Values::new();
     for (depth, frame) in trace.frames.iter().enumerate() {
         if teller.lines >= MOST_LINES {
@@ -67,7 +72,7 @@ pub fn tell(input: &Input, program: &Program, trace: &Trace, detail: Detail) -> 
         let stretch = Stretch {
             proc: frame.proc,
             steps: &frame.steps,
-            changes: Cow::Borrowed(&changes.frames[depth]),
+            changes: Cow::Borrowed(&changes[depth]),
             next: 0,
             depth,
             values,
@@ -149,11 +154,12 @@ impl<'a> Teller<'a> {
                 continue;
             }
             let step = &top.steps[top.next];
-            match step.call {
-                Some(segment) if self.full => {
+            match (step.call, &self.segments) {
+                (Some(segment), Some(segments)) => {
                     let (depth, values) = (top.depth, top.values.clone());
+                    let changes = segments.changes(segment);
                     self.step(depth, step.edge, "");
-                    stack.push(self.unfold(segment, depth + 1, values));
+                    stack.push(self.unfold(segment, changes, depth + 1, values));
                 }
                 _ => {
                     let (depth, change) = (top.depth, &top.changes[top.next]);
@@ -171,14 +177,20 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn unfold(&mut self, segment: SegmentId, depth: usize, values: Values) -> Stretch<'a> {
+    fn unfold(
+        &mut self,
+        segment: SegmentId,
+        changes: Vec<Change>,
+        depth: usize,
+        values: Values,
+    ) -> Stretch<'a> {
         let frame = &self.trace.segments[segment].frame;
         let globals = values.into_iter().filter(|(var, _)| self.program.is_global(*var)).collect();
         let values = self.enter(frame, depth, globals);
         Stretch {
             proc: frame.proc,
             steps: &frame.steps,
-            changes: Cow::Owned(self.changes.segments.changes(segment)),
+            changes: Cow::Owned(changes),
             next: 0,
             depth,
             values,
@@ -197,7 +209,7 @@ impl<'a> Teller<'a> {
 
     /// The values to show after a step.
     fn shown(&self, change: &Change, values: &Values) -> String {
-        if self.full {
+        if self.segments.is_some() {
             return self.words.list(values.iter().map(|(&var, &value)| (var, Some(value))));
         }
         self.words.list(change.iter().copied())

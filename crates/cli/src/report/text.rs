@@ -16,7 +16,7 @@ pub fn report(subject: &Subject, detail: Detail, shortest: bool) -> String {
     let bound = bound(report.bound, threads);
     let mut out = String::new();
     let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
-    for (target, verdict) in targets.iter().zip(&report.verdicts) {
+    for ((target, verdict), changes) in targets.iter().zip(&report.verdicts).zip(&report.changes) {
         let name = &target.name;
         let _ = match verdict {
             Verdict::Violated(trace) => {
@@ -32,7 +32,7 @@ pub fn report(subject: &Subject, detail: Detail, shortest: bool) -> String {
         };
         let (story, length) = match verdict {
             _ if detail == Detail::None => continue,
-            Verdict::Violated(trace) => (story::tell(input, program, trace, detail), trace.length()),
+            Verdict::Violated(trace) => (story::tell(input, program, trace, changes, detail), trace.length()),
             Verdict::Interleaved(run) => (lanes::tell(input, program, run, detail), 0),
             Verdict::Holds | Verdict::Unknown(_) => continue,
         };

@@ -9,14 +9,15 @@
 //!
 //! What belongs together stands together: among globals, and among the locals of each procedure, the order is grown
 //! by always adding the variable that occurs most with those placed last; and a local stands behind the global it occurs
-//! most with. Integers are interleaved bit by bit behind the Booleans.
+//! most with. Integers are interleaved bit by bit behind the Booleans. Procedures that are alike are wired alike, and what is
+//! alike in them counts as often as it is there.
 //!
 //! # Paper
 //!
 //! \[bebop\] section 4 names the cost of having all variables; sharing levels between procedures is ours.
 
-use super::scope::Scopes;
-use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Table, Type, VarId};
+use super::machine::code::Machine;
+use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Type, VarId};
 use postbop_kit::groups::Groups;
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
@@ -50,12 +51,12 @@ pub struct Wiring {
     global: HashMap<VarId, u32>,
     /// For each Boolean global its slot, and one more: behind it stand the locals that belong to it.
     base: Vec<u32>,
-    /// For each procedure where its locals and results stand: Booleans behind some global, integers in a row.
-    spots: Table<ProcId, Box<[Spot]>>,
+    /// For each class of procedures where its locals and results stand: Booleans behind some global, integers in a row.
+    spots: Vec<Box<[Spot]>>,
     /// The first slot of integers, how many globals and how many others there are, and their greatest width.
     ints: (u32, u32, u32),
     widest: u32,
-    procs: Table<ProcId, OnceCell<Slots>>,
+    classes: Vec<OnceCell<Slots>>,
 }
 
 /// Where a local or a result stands: behind which Boolean global, or `INTEGER`, and at which place there.
@@ -65,8 +66,10 @@ const INTEGER: u32 = u32::MAX;
 
 impl Wiring {
     /// The wiring of a program.
-    pub fn new(program: &Program, scopes: &Scopes) -> Self {
-        let affinities = Affinities::new(program);
+    pub fn new(machine: &Machine) -> Self {
+        let program = machine.program;
+        let models = machine.kin.models();
+        let affinities = Affinities::new(machine, &models);
         let globals: Vec<VarId> = program.globals().collect();
         let mut global = HashMap::default();
         let mut count = [0, 0];
@@ -77,10 +80,9 @@ impl Wiring {
         }
         let mut room = vec![0; count[0] as usize + 1];
         let mut ints = 0;
-        let spots: Table<ProcId, Box<[Spot]>> = program
-            .procs
-            .ids()
-            .map(|proc| spots(program, &affinities, &global, proc, &mut room, &mut ints))
+        let spots: Vec<Box<[Spot]>> = models
+            .iter()
+            .map(|&proc| spots(program, &affinities, &global, proc, &mut room, &mut ints))
             .collect();
         let mut base = Vec::with_capacity(room.len());
         let mut next = 0;
@@ -89,10 +91,10 @@ impl Wiring {
             next += 1 + more;
         }
         let width = |ty: Type| ty.bits().map_or(64, u32::from);
-        let widths = program.procs.ids().flat_map(|proc| scopes.types(program, proc).map(width));
+        let widths = models.iter().flat_map(|&proc| machine.scopes.types(program, proc).map(width));
         let widest = widths.max().unwrap_or(0);
-        let procs = program.procs.ids().map(|_| OnceCell::new()).collect();
-        Wiring { global, base, spots, ints: (next, count[1], ints), widest, procs }
+        let classes = models.iter().map(|_| OnceCell::new()).collect();
+        Wiring { global, base, spots, ints: (next, count[1], ints), widest, classes }
     }
 
     /// One more than the greatest level.
@@ -102,15 +104,17 @@ impl Wiring {
     }
 
     /// The slots of a procedure's fields.
-    pub fn slots(&self, program: &Program, scopes: &Scopes, proc: ProcId) -> &Slots {
-        self.procs[proc].get_or_init(|| {
+    pub fn slots(&self, machine: &Machine, proc: ProcId) -> &Slots {
+        let (program, scopes) = (machine.program, &machine.scopes);
+        let class = machine.kin.procs[proc] as usize;
+        self.classes[class].get_or_init(|| {
             let of_global = |var: &VarId| match program.vars[*var].ty {
                 Type::Bool => [self.base[self.global[var] as usize]].into(),
                 ty => self.integer(ty, self.global[var]),
             };
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
-            let others = self.spots[proc].iter().zip(types).map(|(&(behind, place), ty)| match behind {
+            let others = self.spots[class].iter().zip(types).map(|(&(behind, place), ty)| match behind {
                 INTEGER => self.integer(ty, self.ints.1 + place),
                 _ => [self.base[behind as usize] + 1 + place].into(),
             });
@@ -170,9 +174,19 @@ struct Affinities {
 const MOST_ORDERED: usize = 3_000;
 
 impl Affinities {
-    fn new(program: &Program) -> Self {
+    /// Those of the globals, and of the locals of each model.
+    fn new(machine: &Machine, models: &[ProcId]) -> Self {
+        let (program, kin) = (machine.program, &machine.kin);
         let mut all = Affinities { ties: Vec::new(), of: Groups::default() };
-        for edge in program.edges.iter() {
+        let mut counts = vec![0u32; kin.edge_classes];
+        kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
+        for (id, edge) in program.edges.pairs() {
+            // The first of a class speaks for all of them.
+            let count = std::mem::take(&mut counts[kin.edges[id] as usize]);
+            if count == 0 {
+                continue;
+            }
+            let first = all.ties.len();
             edge.action.exprs().for_each(|expr| all.within(expr));
             match &edge.action {
                 Action::Assign { targets, values, .. } => {
@@ -188,6 +202,14 @@ impl Affinities {
                     vars.windows(2).for_each(|pair| all.tie(pair[0], pair[1], 2));
                 }
                 _ => {}
+            }
+            let model = &program.procs[models[kin.procs[program.locs[edge.from].proc] as usize]];
+            let of_model = |var: VarId| match program.is_global(var) {
+                true => var,
+                false => model.locals[machine.scopes.place(var) as usize],
+            };
+            for (a, b, strength) in &mut all.ties[first..] {
+                (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
             }
         }
         let ends = |(at, &(a, b, _)): (usize, &(VarId, VarId, u32))| {
@@ -208,7 +230,7 @@ impl Affinities {
         partners.sort_unstable();
         partners.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
-            kept.1 += if same { next.1 } else { 0 };
+            kept.1 = kept.1.saturating_add(if same { next.1 } else { 0 });
             same
         });
         partners

@@ -78,7 +78,7 @@ impl<'m, 'a> Template<'m, 'a> {
     /// The relations of a program.
     pub fn new(machine: &'m Machine<'a>, targets: Vec<LocId>) -> Self {
         let program = machine.program;
-        let wiring = Wiring::new(program, &machine.scopes);
+        let wiring = Wiring::new(machine);
         let mut locs: Vec<LocId> = program.locs.ids().collect();
         locs.sort_by_key(|&loc| (program.locs[loc].proc, loc));
         let mut code = Table::filled(locs.len(), 0);
@@ -132,7 +132,7 @@ impl<'m, 'a> Template<'m, 'a> {
     }
 
     fn slots(&self, proc: ProcId) -> &[Box<[u32]>] {
-        self.wiring.slots(self.machine.program, &self.machine.scopes, proc)
+        self.wiring.slots(self.machine, proc)
     }
 
     fn sign(&mut self) {

@@ -10,6 +10,7 @@
 
 use super::draft::{Draft, Made};
 use postbop_ir::{Action, Expr, Op, Program, Type, VarId};
+use smallvec::{SmallVec, smallvec};
 
 /// A composed action has at most so many operators ...
 const MOST_OPERATORS: usize = 64;
@@ -19,6 +20,11 @@ const MOST_CHOSEN: usize = 8;
 /// Whether an action does nothing.
 pub fn is_skip(action: &Action) -> bool {
     matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value != 0))
+}
+
+/// Whether nobody gets past an action.
+pub fn blocks(action: &Action) -> bool {
+    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, 0)]))
 }
 
 /// The number of operators of an action.
@@ -39,7 +45,7 @@ struct Part<'a> {
 /// An action as a parallel assignment.
 struct Block<'a> {
     targets: &'a [VarId],
-    values: Vec<Part<'a>>,
+    values: SmallVec<[Part<'a>; 4]>,
     constraint: Option<Part<'a>>,
 }
 
@@ -68,7 +74,7 @@ impl<'a> Block<'a> {
             Some(Part { code, origins: own })
         };
         let (targets, values, constraint): (&[VarId], _, _) = match action {
-            Action::Assume(condition) => (&[], Vec::new(), Some(part(&condition.code)?)),
+            Action::Assume(condition) => (&[], SmallVec::new(), Some(part(&condition.code)?)),
             Action::Assign { targets, values, constraint } => {
                 let values: Option<_> = values.iter().map(|value| part(&value.code)).collect();
                 let constraint = match constraint {
@@ -96,11 +102,11 @@ impl<'a> Block<'a> {
 
 /// Writes the expressions of a composed action.
 struct Writer {
-    code: Vec<Op>,
+    code: SmallVec<[Op; 32]>,
     origins: Vec<u32>,
     written: usize,
     /// How often each value of the first action is computed.
-    uses: Vec<u32>,
+    uses: SmallVec<[u32; 8]>,
 }
 
 /// Which of the two actions an expression belongs to.
@@ -144,7 +150,9 @@ impl Writer {
 
     fn take(&mut self) -> Expr {
         self.written += self.code.len();
-        Expr::new(std::mem::take(&mut self.code))
+        let expr = Expr::new(self.code.as_slice());
+        self.code.clear();
+        expr
     }
 }
 
@@ -157,8 +165,12 @@ pub fn compose(draft: &Draft, first: u32, second: u32) -> Option<Made> {
     let shift = draft.choices(first);
     let count = a.targets.len() + b.targets.len();
     let (mut targets, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    let mut writer =
-        Writer { code: Vec::new(), origins: Vec::new(), written: 0, uses: vec![0; a.targets.len()] };
+    let mut writer = Writer {
+        code: SmallVec::new(),
+        origins: Vec::new(),
+        written: 0,
+        uses: smallvec![0; a.targets.len()],
+    };
     for (at, (&var, &value)) in a.targets.iter().zip(&a.values).enumerate() {
         if !b.targets.contains(&var) {
             writer.uses[at] += 1;
@@ -190,8 +202,8 @@ pub fn compose(draft: &Draft, first: u32, second: u32) -> Option<Made> {
         true => Action::Assume(constraint.unwrap_or_else(|| Expr::bool(true))),
         false => Action::Assign { targets, values, constraint },
     };
-    let few =
-        chosen(&action) <= MOST_CHOSEN.max(chosen(draft.action(first))).max(chosen(draft.action(second)));
+    let few = writer.origins.is_empty()
+        || chosen(&action) <= MOST_CHOSEN.max(chosen(draft.action(first))).max(chosen(draft.action(second)));
     let made = Made { action, origins: writer.origins.into(), choices: shift + draft.choices(second) };
     (once && few && writer.written <= MOST_OPERATORS).then_some(made)
 }

@@ -13,6 +13,7 @@
 use super::action::{compose as both, size};
 use super::draft::Draft;
 use postbop_ir::LocId;
+use smallvec::SmallVec;
 
 /// An action is not copied if the copies have more operators than this.
 const MOST_COPIED: usize = 48;
@@ -32,7 +33,7 @@ fn pass_by(draft: &mut Draft, loc: LocId) {
     }
     let single = if entering == 1 { draft.entering(loc).next() } else { draft.leaving(loc).next() };
     let single = single.expect("there is one");
-    let others: Vec<u32> = match entering == 1 {
+    let others: SmallVec<[u32; 8]> = match entering == 1 {
         true => draft.leaving(loc).collect(),
         false => draft.entering(loc).collect(),
     };
@@ -40,7 +41,7 @@ fn pass_by(draft: &mut Draft, loc: LocId) {
         return;
     }
     let pair = |other| if entering == 1 { (single, other) } else { (other, single) };
-    let mut composed = Vec::with_capacity(others.len());
+    let mut composed: SmallVec<[_; 2]> = SmallVec::new();
     for &other in &others {
         let (first, second) = pair(other);
         let skips = draft.skips(first) || draft.skips(second);

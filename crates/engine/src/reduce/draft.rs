@@ -6,8 +6,10 @@
 //! here. Which run it stands for is a tree over edges as written, since arcs that were joined with one and the same arc
 //! share a part of their runs.
 
+use super::action::blocks;
 use super::lift::{Lift, Part};
 use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Span, Target, Task, Var};
+use smallvec::SmallVec;
 
 /// The end of a chain.
 pub const NIL: u32 = u32::MAX;
@@ -121,6 +123,15 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Whether nobody gets past an arc.
+    pub fn blocks(&self, arc: u32) -> bool {
+        let action = self.arcs[arc as usize].action as usize;
+        match action.checked_sub(self.task.program.edges.len()) {
+            None => self.parts[action].blocks,
+            Some(made) => blocks(&self.made[made].action),
+        }
+    }
+
     /// Whether an arc does nothing.
     pub fn skips(&self, arc: u32) -> bool {
         self.parts.get(self.arcs[arc as usize].action as usize).is_some_and(|part| part.skips)
@@ -196,7 +207,7 @@ impl<'a> Draft<'a> {
     pub fn pull(&mut self, loc: LocId, arc: u32) {
         let from = self.arcs[arc as usize].from;
         let run = self.arcs[arc as usize].run;
-        let moved: Vec<u32> = self.leaving(loc).collect();
+        let moved: SmallVec<[u32; 8]> = self.leaving(loc).collect();
         for &at in &moved {
             self.join(at, run, self.arcs[at as usize].run);
             self.arcs[at as usize].from = from;
@@ -217,7 +228,7 @@ impl<'a> Draft<'a> {
     pub fn push(&mut self, loc: LocId, arc: u32) {
         let to = self.arcs[arc as usize].to;
         let run = self.arcs[arc as usize].run;
-        let moved: Vec<u32> = self.entering(loc).collect();
+        let moved: SmallVec<[u32; 8]> = self.entering(loc).collect();
         for &at in &moved {
             self.join(at, self.arcs[at as usize].run, run);
             self.arcs[at as usize].to = to;

@@ -3,7 +3,7 @@
 //! Each edge stands for a run of edges as written, without a completed call inside except where the edge is itself a call; each
 //! of its choices is one of the choices of that run. The other choices of the run decide nothing, and stay open.
 
-use super::action::is_skip;
+use super::action::{blocks, is_skip};
 use postbop_ir::trace::Known;
 use postbop_ir::{Action, Edge, EdgeId, Expr, Frame, Id, ProcId, Step, Trace};
 use rustc_hash::FxHashMap as HashMap;
@@ -29,6 +29,8 @@ pub struct Part {
     calls: bool,
     /// Whether it does nothing.
     pub skips: bool,
+    /// Whether nobody gets past it.
+    pub blocks: bool,
 }
 
 impl Part {
@@ -43,6 +45,7 @@ impl Part {
             choices: choices as u32,
             calls: matches!(edge.action, Action::Call { .. }),
             skips: is_skip(&edge.action),
+            blocks: blocks(&edge.action),
         }
     }
 }

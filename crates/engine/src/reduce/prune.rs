@@ -8,7 +8,7 @@
 //! the entry of its callee is. An edge stays if it starts where control can be and leads to where it matters.
 
 use super::draft::Draft;
-use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op};
+use postbop_ir::{Action, EdgeId, Id, LocId};
 use postbop_kit::groups::Groups;
 
 /// Drops the arcs that are on no run to a target.
@@ -24,11 +24,6 @@ pub fn prune(draft: &mut Draft) {
         draft.arcs[id.index()].live &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
-}
-
-/// Whether nobody gets past an action.
-fn blocks(action: &Action) -> bool {
-    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, 0)]))
 }
 
 /// The locations to which control can get.
@@ -52,7 +47,7 @@ fn reachable(draft: &Draft) -> Vec<bool> {
                 continue;
             }
             let Action::Call { callee, .. } = edge.action else {
-                if !blocks(draft.action(arc)) && !reachable[edge.to.index()] {
+                if !draft.blocks(arc) && !reachable[edge.to.index()] {
                     work.push(edge.to);
                 }
                 continue;

@@ -88,7 +88,7 @@ impl Wires for Mentions<'_, '_, '_> {
             Some(var) => program.vars[var].ty,
             None => unreachable!("results are not read"),
         };
-        let slots = &self.wiring.slots(program, &self.machine.scopes, self.proc)[at];
+        let slots = &self.wiring.slots(self.machine, self.proc)[at];
         let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
         Ok((ty, bits))
     }
@@ -121,14 +121,14 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
                 Action::Assume(_) | Action::Return(_) => {}
             }
         }
-        let wiring = Wiring::new(program, &machine.scopes);
+        let wiring = Wiring::new(machine);
         let dress = Table::filled(program.procs.len(), None);
         Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress }
     }
 
     /// The slots of a procedure's fields.
     pub fn slots(&self, proc: ProcId) -> &Slots {
-        self.wiring.slots(self.machine.program, &self.machine.scopes, proc)
+        self.wiring.slots(self.machine, proc)
     }
 
     /// The levels of a field.

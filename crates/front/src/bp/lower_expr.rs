@@ -18,6 +18,7 @@ use super::lower::Lowering;
 use super::tree::*;
 use postbop_ir::{Action, Check, CheckKind, Expr, Op, Span, Type, VarId};
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// The longest code that is worth copying for each element of an array.
 const SHORT: usize = 8;
@@ -44,7 +45,7 @@ impl Lowering<'_> {
     fn code(&mut self, expr: ExprRef, assigned: Option<&FxHashSet<VarId>>) -> Vec<Op> {
         let mut code: Vec<Op> = Vec::with_capacity(expr.len());
         // Where the code of each operand that waits begins.
-        let mut starts: Vec<usize> = Vec::new();
+        let mut starts: SmallVec<[usize; 16]> = SmallVec::new();
         for at in expr.range() {
             let node = self.tree.nodes[at];
             let ty = self.meaning.exprs.types[at];

@@ -7,6 +7,7 @@
 //! that no step has changed is what it was at the start of the run, in every frame. A thread is left only where that is
 //! allowed, and whether it is must not depend on a value that the trace leaves open.
 
+use super::cells::Cells;
 use super::run::{Effect, Run};
 use super::{Change, Completed, Rejected, at, ends_as_said, say_ends};
 use crate::eval::Cell;
@@ -14,7 +15,6 @@ use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Program};
 use crate::trace::{Frame, Interleaving, Step};
-use std::collections::BTreeMap;
 
 /// What each step of an interleaved trace changes. A call that enters a procedure gives its locals what is known of them,
 /// and a return changes what the caller receives.
@@ -69,7 +69,7 @@ struct Player<'a> {
     program: &'a Program,
     effects: &'a Table<SegmentId, Effect>,
     trace: &'a Interleaving,
-    globals: BTreeMap<VarId, Cell>,
+    globals: Cells,
 }
 
 fn play<'a>(
@@ -79,7 +79,7 @@ fn play<'a>(
 ) -> Result<InterleavedChanges<'a>, Rejected> {
     let segments = Completed::new(program, &trace.segments)?;
     let (mut in_prologue, mut contexts) = (Vec::new(), Vec::new());
-    let mut player = Player { program, effects: &segments.effects, trace, globals: BTreeMap::new() };
+    let mut player = Player { program, effects: &segments.effects, trace, globals: Cells::default() };
     player.initial().map_err(at("initial", 0))?;
     let mut last = None;
     match program.prologue {

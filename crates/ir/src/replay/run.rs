@@ -1,12 +1,12 @@
 //! Room `ir`: one frame of a trace, run step by step. The idea is in [`super`].
 
+use super::cells::Cells;
 use crate::eval::{Cell, Context, eval};
 use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
 use crate::trace::{Frame, Known, Step};
 use crate::types::Type;
-use std::collections::BTreeMap;
 
 /// What a completed call does, in terms of what was at its entry.
 pub(super) struct Effect {
@@ -14,7 +14,7 @@ pub(super) struct Effect {
     /// What the segment counts on at entry.
     entry: Known,
     /// The globals it knows something about at the end; all others are as they were.
-    globals: Vec<(VarId, Cell)>,
+    globals: Cells,
     results: Vec<Cell>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Effect {
 pub(super) struct Opened {
     pub(super) callee: ProcId,
     args: Vec<Cell>,
-    globals: BTreeMap<VarId, Cell>,
+    globals: Cells,
 }
 
 /// One frame being run.
@@ -32,7 +32,7 @@ pub(super) struct Run<'a> {
     proc: ProcId,
     pub(super) loc: LocId,
     /// The variables that are not what they were at entry.
-    cells: BTreeMap<VarId, Cell>,
+    cells: Cells,
     entry: Known,
     pub(super) opened: Option<Opened>,
     pub(super) returned: Option<Vec<Cell>>,
@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
             effects,
             proc: frame.proc,
             loc: proc.entry,
-            cells: BTreeMap::new(),
+            cells: Cells::default(),
             entry: frame.entry.clone(),
             opened: None,
             returned: None,
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
             if caller.callee != frame.proc {
                 return Err("is not the procedure that was called".into());
             }
-            run.cells.clone_from(&caller.globals);
+            run.cells = caller.globals.clone();
             run.cells.extend(proc.params().iter().copied().zip(caller.args.iter().copied()));
         }
         let passed = |var: VarId| program.is_global(var) || proc.params().contains(&var);
@@ -116,7 +116,7 @@ impl<'a> Run<'a> {
     }
 
     fn cell(&self, var: VarId) -> Cell {
-        if let Some(&cell) = self.cells.get(&var) {
+        if let Some(cell) = self.cells.get(var) {
             return cell;
         }
         let proc = &self.program.procs[self.proc];
@@ -243,12 +243,12 @@ impl<'a> Run<'a> {
             Cell::Entry(var) => passed(var),
             cell => cell,
         };
-        let globals: Vec<_> = effect.globals.iter().map(|(var, cell)| (*var, here(cell))).collect();
+        let globals: Vec<_> = effect.globals.iter().map(|(var, cell)| (var, here(&cell))).collect();
         let returned: Vec<_> = effect.results.iter().map(here).collect();
         let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, cell)));
-        let mut changed: BTreeMap<VarId, Cell> = globals.into_iter().collect();
+        let mut changed: Cells = globals.into_iter().collect();
         changed.extend(received);
-        self.set(changed);
+        self.set(changed.iter());
         Ok(())
     }
 
@@ -268,25 +268,24 @@ impl<'a> Run<'a> {
     }
 
     /// The globals that are not what they were at the start of the run. Another run may go on with them.
-    pub(super) fn globals(&self) -> BTreeMap<VarId, Cell> {
-        let is_global = |(var, _): &(&VarId, &Cell)| self.program.is_global(**var);
-        self.cells.iter().filter(is_global).map(|(&var, &cell)| (var, cell)).collect()
+    pub(super) fn globals(&self) -> Cells {
+        self.cells.iter().filter(|(var, _)| self.program.is_global(*var)).collect()
     }
 
     /// The locals whose values are known.
     pub(super) fn locals(&self) -> super::Change {
-        let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(**var));
-        local.filter_map(|(&var, cell)| Some((var, Some(cell.known()?)))).collect()
+        let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));
+        local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
     }
 
     /// Goes on with these globals.
-    pub(super) fn adopt(&mut self, globals: BTreeMap<VarId, Cell>) {
-        self.cells.retain(|var, _| !self.program.is_global(*var));
-        self.cells.extend(globals);
+    pub(super) fn adopt(&mut self, globals: Cells) {
+        self.cells.retain(|var| !self.program.is_global(var));
+        self.cells.extend(globals.iter());
     }
 
     /// Goes on after the call of this edge has returned with these globals and results.
-    pub(super) fn resume(&mut self, call: EdgeId, globals: BTreeMap<VarId, Cell>, returned: &[Cell]) {
+    pub(super) fn resume(&mut self, call: EdgeId, globals: Cells, returned: &[Cell]) {
         self.opened = None;
         self.adopt(globals);
         self.changes.push(Vec::new());
@@ -303,7 +302,7 @@ impl<'a> Run<'a> {
 
     /// Ends a segment, which must have returned.
     pub(super) fn leave(self) -> Result<Effect, String> {
-        let globals = self.globals().into_iter().collect();
+        let globals = self.globals();
         let results = self.returned.ok_or("a segment ends in a return")?;
         Ok(Effect { proc: self.proc, entry: self.entry, globals, results })
     }
@@ -312,7 +311,7 @@ impl<'a> Run<'a> {
 impl Effect {
     /// The globals whose value is known at the end.
     pub(super) fn exit(&self) -> Known {
-        self.globals.iter().filter_map(|(var, cell)| Some((*var, cell.known()?))).collect()
+        self.globals.iter().filter_map(|(var, cell)| Some((var, cell.known()?))).collect()
     }
 
     /// The results, where known.

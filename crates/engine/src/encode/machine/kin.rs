@@ -57,6 +57,15 @@ impl Kin {
 }
 
 impl Kin {
+    /// For each class of procedures its first member.
+    pub fn models(&self) -> Vec<ProcId> {
+        let mut models = vec![ProcId(0); self.proc_classes];
+        for (proc, &class) in self.procs.pairs().rev() {
+            models[class as usize] = proc;
+        }
+        models
+    }
+
     /// Whether most edges are like others, so that it is worth while to remember what was made of one.
     pub fn repeats(&self) -> bool {
         self.edge_classes * 2 < self.edges.len()
