@@ -51,8 +51,7 @@ impl Bdd<'_> {
         let high = self.and(f1, g1)?;
         let low = self.and(f0, g0)?;
         let result = self.vertex(level, high, low)?;
-        self.remember(AND, [f, g], result);
-        Ok(result)
+        self.remember(AND, [f, g], result)
     }
 
     /// At least one.
@@ -81,8 +80,7 @@ impl Bdd<'_> {
         let high = self.xor(f1, g1)?;
         let low = self.xor(f0, g0)?;
         let result = self.vertex(level, high, low)?;
-        self.remember(XOR, [f, g], result);
-        Ok(result.flip(flip))
+        self.remember(XOR, [f, g], result).map(|result| result.flip(flip))
     }
 
     /// Both or neither.
@@ -179,8 +177,7 @@ impl Bdd<'_> {
             let to = if what == KEEP { level } else { what };
             self.insert(to, high, low)?
         };
-        self.remember(operation, [f, g], result);
-        Ok(result)
+        self.remember(operation, [f, g], result)
     }
 
     /// Goes to `high` where `level` is true and to `low` where not, wherever the level stands among theirs.

@@ -5,8 +5,8 @@ use super::{Interrupted, Ref};
 /// The level of a vertex that is not in use, and of the constants: below all others.
 pub(super) const BOTTOM: u32 = u32::MAX;
 
-/// How many new vertices pass between two calls of the watchman.
-const PATIENCE: u32 = 1 << 12;
+/// How many results pass between two calls of the watchman.
+const PATIENCE: u32 = 1 << 13;
 
 #[derive(Clone, Copy)]
 pub(super) struct Vertex {
@@ -125,11 +125,6 @@ impl<'w> Bdd<'w> {
     }
 
     fn store(&mut self, vertex: Vertex) -> Result<u32, Interrupted> {
-        self.patience -= 1;
-        if self.patience == 0 {
-            self.patience = PATIENCE;
-            self.may(0)?;
-        }
         if let Some(id) = self.free.pop() {
             self.vertices[id as usize] = vertex;
             return Ok(id);
@@ -196,9 +191,21 @@ impl<'w> Bdd<'w> {
         (entry.operation == operation && entry.operands == operands).then_some(entry.result)
     }
 
-    pub(super) fn remember(&mut self, operation: u32, operands: [Ref; 2], result: Ref) {
+    /// Remembers a result, and returns it if work may go on.
+    pub(super) fn remember(
+        &mut self,
+        operation: u32,
+        operands: [Ref; 2],
+        result: Ref,
+    ) -> Result<Ref, Interrupted> {
         let place = self.place(operation, operands);
         self.computed[place] = Computed { operands, operation, result };
+        self.patience -= 1;
+        if self.patience == 0 {
+            self.patience = PATIENCE;
+            self.may(0)?;
+        }
+        Ok(result)
     }
 
     /// Whether so much was made since the last collection that another pays.
