@@ -281,6 +281,11 @@ impl Writer<'_> {
             let value = self.exprs(|exprs| exprs.expr(target.ty));
             self.say(2, format!("{} := {value};", target.name));
         }
+        // What a caller finds in its own variables when a call is back may lead to a target.
+        if self.rng.chance(0.25) {
+            let condition = self.exprs(|exprs| exprs.narrow_condition(2));
+            self.say(2, format!("if ({condition}) then ERR: skip; fi"));
+        }
         self.say(1, "fi".to_owned());
         // To fall off the end is to choose the results, if there are any.
         let falls = own.results.is_empty() || self.rng.chance(0.3) && std::mem::take(&mut self.choice);
