@@ -230,6 +230,9 @@ pub struct Program {
     pub prologue: Option<ProcId>,
     /// The global Boolean that keeps other threads from running while it is 1.
     pub atomic: Option<VarId>,
+    /// Globals that say where a run is rather than what it computes, if the program is a translation of another that had no need
+    /// of them. They have no special meaning; who orders variables may put them first. The textual form leaves this out.
+    pub control: Vec<VarId>,
     /// Edge ids ordered by the location they leave ...
     leaving: Vec<EdgeId>,
     /// ... and for each location where its own begin; one more at the end.
@@ -280,6 +283,8 @@ pub struct Builder {
     pub prologue: Option<ProcId>,
     /// What keeps the others from running.
     pub atomic: Option<VarId>,
+    /// What says where a run is.
+    pub control: Vec<VarId>,
 }
 
 impl Builder {
@@ -359,7 +364,21 @@ impl Builder {
                 next[edge.from.index()] += 1;
             }
         }
-        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic } = self;
-        Program { vars, procs, locs, edges, labels, checks, main, threads, prologue, atomic, leaving, first }
+        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic, control } = self;
+        Program {
+            vars,
+            procs,
+            locs,
+            edges,
+            labels,
+            checks,
+            main,
+            threads,
+            prologue,
+            atomic,
+            control,
+            leaving,
+            first,
+        }
     }
 }

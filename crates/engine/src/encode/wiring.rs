@@ -9,7 +9,8 @@
 //!
 //! What belongs together stands together: among globals, and among the locals of each procedure, the order is grown
 //! by always adding the variable that occurs most with those placed last; and a local stands behind the global it occurs
-//! most with. Integers are interleaved bit by bit behind the Booleans. Procedures that are alike are wired alike, and what is
+//! most with. Integers are interleaved bit by bit behind the Booleans. What says where a run is, if a translation knows that, comes before
+//! everything else. Procedures that are alike are wired alike, and what is
 //! alike in them counts as often as it is there.
 //!
 //! # Paper
@@ -47,6 +48,8 @@ pub type Slots = Vec<Box<[u32]>>;
 
 /// The slots of all procedures.
 pub struct Wiring {
+    /// The first slot of each global that comes before everything else.
+    control: HashMap<VarId, u32>,
     /// The place of each global among its kind: Booleans, or integers.
     global: HashMap<VarId, u32>,
     /// For each Boolean global its slot, and one more: behind it stand the locals that belong to it.
@@ -70,7 +73,14 @@ impl Wiring {
         let program = machine.program;
         let models = machine.kin.models();
         let affinities = Affinities::new(machine, &models);
-        let globals: Vec<VarId> = program.globals().collect();
+        let width = |ty: Type| ty.bits().map_or(64, u32::from);
+        let mut next = 0;
+        let mut control = HashMap::default();
+        for &var in &program.control {
+            control.insert(var, next);
+            next += width(program.vars[var].ty);
+        }
+        let globals: Vec<VarId> = program.globals().filter(|var| !control.contains_key(var)).collect();
         let mut global = HashMap::default();
         let mut count = [0, 0];
         for var in affinities.order(&globals) {
@@ -85,16 +95,14 @@ impl Wiring {
             .map(|&proc| spots(program, &affinities, &global, proc, &mut room, &mut ints))
             .collect();
         let mut base = Vec::with_capacity(room.len());
-        let mut next = 0;
         for more in room {
             base.push(next);
             next += 1 + more;
         }
-        let width = |ty: Type| ty.bits().map_or(64, u32::from);
         let widths = models.iter().flat_map(|&proc| machine.scopes.types(program, proc).map(width));
         let widest = widths.max().unwrap_or(0);
         let classes = models.iter().map(|_| OnceCell::new()).collect();
-        Wiring { global, base, spots, ints: (next, count[1], ints), widest, classes }
+        Wiring { control, global, base, spots, ints: (next, count[1], ints), widest, classes }
     }
 
     /// One more than the greatest level.
@@ -108,9 +116,12 @@ impl Wiring {
         let (program, scopes) = (machine.program, &machine.scopes);
         let class = machine.kin.procs[proc] as usize;
         self.classes[class].get_or_init(|| {
-            let of_global = |var: &VarId| match program.vars[*var].ty {
-                Type::Bool => [self.base[self.global[var] as usize]].into(),
-                ty => self.integer(ty, self.global[var]),
+            let of_global = |var: &VarId| match (program.vars[*var].ty, self.control.get(var)) {
+                (ty, Some(&first)) => {
+                    (0..ty.bits().map_or(0, u32::from)).rev().map(|bit| first + bit).collect()
+                }
+                (Type::Bool, None) => [self.base[self.global[var] as usize]].into(),
+                (ty, None) => self.integer(ty, self.global[var]),
             };
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());

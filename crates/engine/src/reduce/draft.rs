@@ -268,6 +268,7 @@ impl<'a> Draft<'a> {
                 places[id.index()] = builder.loc(proc, span);
             }
         }
+        builder.control.clone_from(&program.control);
         for var in program.vars.iter() {
             builder.vars.push(Var { name: String::new(), ty: var.ty, scope: var.scope });
         }

@@ -198,12 +198,17 @@ impl Vars {
         let (slot_type, owner_type) =
             (number(slots.saturating_sub(1)), number(program.threads.len() as u32 - 1));
         let each = if rounds { 0 } else { slots };
-        let owners = (0..each).map(|slot| out.global(&format!("%owner {slot}"), owner_type)).collect();
-        let left = (0..each).map(|slot| out.global(&format!("%left {slot}"), Type::Bool)).collect();
-        let bad = (0..task.targets.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
+        let owners: Vec<VarId> =
+            (0..each).map(|slot| out.global(&format!("%owner {slot}"), owner_type)).collect();
+        let left: Vec<VarId> =
+            (0..each).map(|slot| out.global(&format!("%left {slot}"), Type::Bool)).collect();
+        let bad: Vec<VarId> =
+            (0..task.targets.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
         let slot = out.global("%slot", slot_type);
         let end = out.global("%end", slot_type);
         let quit = out.global("%quit", Type::Bool);
+        let flags = [quit].into_iter().chain(bad.iter().copied()).chain(left.iter().copied());
+        out.control = [slot].into_iter().chain(owners.iter().copied()).chain([end]).chain(flags).collect();
         Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, bad }
     }
 
