@@ -49,6 +49,28 @@ impl Input {
     }
 }
 
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A Boolean program.
+    Program,
+    /// A program graph.
+    Graph,
+    /// A concurrent pushdown system.
+    Pushdown,
+}
+
+impl Kind {
+    /// What these bytes of this file are.
+    pub fn of(path: &Path, bytes: &[u8]) -> Self {
+        match path.extension() {
+            _ if bytes.starts_with(b"postbop-ir") => Kind::Graph,
+            Some(ending) if ending == "pds" => Kind::Pushdown,
+            _ => Kind::Program,
+        }
+    }
+}
+
 /// The bytes of a file, or of standard input.
 pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
     let result = if path == Path::new("-") {
@@ -79,11 +101,10 @@ pub fn options(source: &Source) -> Options {
 pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     let bytes = bytes(&source.file, said)?;
     let name = source.file.display().to_string();
-    if bytes.starts_with(b"postbop-ir") {
-        return graph(name, bytes, said);
-    }
-    if source.file.extension().is_some_and(|ending| ending == "pds") {
-        return pushdown(&source.file, bytes, said);
+    match Kind::of(&source.file, &bytes) {
+        Kind::Graph => return graph(name, bytes, said),
+        Kind::Pushdown => return pushdown(&source.file, bytes, said),
+        Kind::Program => {}
     }
     let Reading { text, program, thread_bound, diagnostics, .. } =
         postbop_front::read(&bytes, options(source));

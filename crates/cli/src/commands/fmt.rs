@@ -1,6 +1,7 @@
 //! Room `cli/commands`: `postbop fmt`.
 
 use crate::args::Fmt;
+use crate::input::Kind;
 use crate::{Said, Status, input, report};
 use postbop_front::{LineIndex, source};
 
@@ -11,6 +12,15 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
         Ok(bytes) => bytes,
         Err(status) => return status,
     };
+    let other = match Kind::of(path, &bytes) {
+        Kind::Program => None,
+        Kind::Graph => Some("a program graph"),
+        Kind::Pushdown => Some("a pushdown system"),
+    };
+    if let Some(what) = other {
+        said.err.push_str(&format!("error: {}: is {what}; `fmt` is for Boolean programs\n", path.display()));
+        return Status::BadInput;
+    }
     let formatted = match postbop_front::format(&bytes, input::options(&args.source)) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {

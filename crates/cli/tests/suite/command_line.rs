@@ -178,6 +178,12 @@ fn formatting_prints_checks_and_writes() {
     let path = scratch("ugly.bp", ugly);
     let path = path.to_str().expect("plain names");
     assert!(postbop(&["fmt", path, "--check"]).with(1).err.contains("not in canonical form"));
+    let graph = scratch("graph_to_format.ir", postbop(&["emit", path]).with(0).out);
+    let refused = postbop(&["fmt", graph.to_str().expect("plain names")]).with(2);
+    assert!(refused.err.contains("is a program graph"), "{}", refused.err);
+    let system = scratch("system_to_format.pds", "2\nPDA 1 2\n0 1 -> 0 2\n".to_owned());
+    let refused = postbop(&["fmt", system.to_str().expect("plain names")]).with(2);
+    assert!(refused.err.contains("is a pushdown system"), "{}", refused.err);
     let canonical = postbop(&["fmt", path]).with(0).out;
     assert_ne!(canonical, ugly);
     assert_eq!(std::fs::read_to_string(path).expect("it is there"), ugly, "printing does not write");
