@@ -9,6 +9,11 @@ pub const BAD: u8 = 0x1A;
 
 /// The text of these bytes, with every byte that is NUL or no UTF-8 replaced by [`BAD`].
 pub fn decode(bytes: &[u8]) -> String {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !bytes.contains(&0)
+    {
+        return text.to_owned();
+    }
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         if chunk.valid().contains('\0') {

@@ -86,8 +86,19 @@ struct Lexer<'t> {
     bad: Option<Span>,
 }
 
+/// Which bytes continue a name, in every dialect.
+const CONTINUES_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || matches!(byte as u8, b'_' | b'$' | b'#');
+        byte += 1;
+    }
+    table
+};
+
 fn continues_name(byte: u8, hyphens: bool) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#') || (hyphens && byte == b'-')
+    CONTINUES_NAME[byte as usize] || (hyphens && byte == b'-')
 }
 
 impl<'t> Lexer<'t> {
@@ -117,7 +128,8 @@ impl<'t> Lexer<'t> {
                 self.at += 1;
             }
             // A DOS file ends in 0x1A; the decoder writes it for bytes that are no text, so it is not blank.
-            b' ' | b'\t' | b'\r' | 0x0B | 0x0C => self.at += 1,
+            b' ' => self.at += self.run(|byte| byte == b' '),
+            b'\t' | b'\r' | 0x0B | 0x0C => self.at += 1,
             b'/' if self.peek(1) == b'/' => self.line_comment(),
             b'/' if self.peek(1) == b'*' => self.block_comment(sink),
             b'{' => self.braced_name(sink),
