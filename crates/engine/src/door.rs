@@ -11,7 +11,7 @@ use crate::reduce::{Reduced, reduce};
 use crate::summary::Summary;
 use crate::verdict::{Outcome, Report, Stopwatch, Verdict, Why};
 use postbop_ir::replay::{FrameChanges, complete};
-use postbop_ir::{Target, Task, Trace};
+use postbop_ir::{LocId, Target, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What an engine cannot do, in words a user understands.
@@ -53,6 +53,8 @@ const TRIAL: (u64, u64) = (2_000_000, 50);
 /// `Auto` lets `explicit` try for a moment: it is the fastest where a run can be found or the valuations are few. What
 /// it leaves open goes to `summary`, and what that cannot take or hold in memory back to `explicit`.
 pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn Observer) -> Report {
+    let targets = places(task);
+    let task = &Task { targets: &targets, ..*task };
     let fixpoint;
     let mut turns: Vec<(&dyn Engine, Budget)> = match choice {
         Choice::Algorithm(algorithm) => {
@@ -99,6 +101,21 @@ pub fn verify(task: &Task, choice: Choice, budget: &Budget, observer: &mut dyn O
         report = merge(report, run(engine, task, reduced.as_ref(), &budget, observer));
     }
     report
+}
+
+/// The targets without locations at which no run ever is: a return leads straight to where the call goes on, and only from a
+/// procedure in which a thread starts to its exit.
+pub fn places(task: &Task) -> Vec<Target> {
+    let program = task.program;
+    let is_place = |loc: &LocId| {
+        let proc = program.locs[*loc].proc;
+        program.procs[proc].exit != *loc || program.threads.iter().any(|thread| thread.main == proc)
+    };
+    let target = |target: &Target| Target {
+        name: target.name.clone(),
+        locs: target.locs.iter().copied().filter(is_place).collect(),
+    };
+    task.targets.iter().map(target).collect()
 }
 
 /// Whether it makes sense to ask another engine.

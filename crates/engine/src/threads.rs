@@ -10,12 +10,13 @@
 //!   takes;
 //! * as one procedure, for threads without recursion ([`crate::reduce::product`]), with or without a bound.
 //!
-//! Where no bound is given, threads without recursion are decided once and for all by the last, if time permits; and threads
-//! with recursion, if it is enough to look at the tops of their stacks. Otherwise the number of switches grows from 0 until the time is up, so the first run that is found has the fewest. A verdict
-//! `holds` says so much: within the bound of the report. It has no bound only where all runs were looked at.
+//! Where no bound is given, threads without recursion are decided once and for all by the last, if time permits; and
+//! threads with recursion, if it is enough to look at the tops of their stacks. Otherwise the number of switches grows from
+//! 0 until the time is up, so the first run that is found has the fewest. A verdict `holds` says so much: within the bound
+//! of the report. It has no bound only where all runs were looked at.
 
 use crate::budget::{Budget, Observer};
-use crate::door::{Choice, Unsupported, verify};
+use crate::door::{Choice, Unsupported, places, verify};
 use crate::encode::bounded;
 use crate::fixpoint::representable;
 use crate::fixpoint::switches::{self, Scripted};
@@ -46,6 +47,8 @@ pub fn verify_threads(
     budget: &Budget,
     observer: &mut dyn Observer,
 ) -> Report {
+    let targets = places(task);
+    let task = &Task { targets: &targets, ..*task };
     // A formula with few copies of the shared variables is so much faster than one with many that it pays to begin small.
     let grow = task.shortest || by_itself(choice);
     match schedule {
@@ -72,8 +75,8 @@ pub fn verify_threads(
 /// top of their stacks.
 fn without_bound(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Option<Report> {
     if let Ok(product) = product(task, None, Stacks::Exact) {
-        return Some(ask(task, &product, false, Choice::Auto, &budget.share(2), observer))
-            .filter(is_answered);
+        let report = ask(task, &product, false, Choice::Auto, &budget.share(2), observer);
+        return Some(report).filter(|report| is_answered(report) || is_broken(report));
     }
     // This shows soon that all is well, or not at all.
     let budget = budget.share(10);
@@ -81,7 +84,7 @@ fn without_bound(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> O
         let Ok(loose) = product(task, None, Stacks::Upto(depth)) else { break };
         let asked = Task { program: &loose.program, targets: &loose.targets, shortest: false };
         let report = verify(&asked, Choice::Auto, &budget.share(2), observer);
-        if report.verdicts.iter().all(|verdict| *verdict == Verdict::Holds) {
+        if report.verdicts.iter().all(|verdict| *verdict == Verdict::Holds) || is_broken(&report) {
             return Some(report);
         }
     }
@@ -168,6 +171,11 @@ fn within(
 
 fn is_answered(report: &Report) -> bool {
     !report.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
+}
+
+/// Whether a mistake of ours came to light, which must not be passed over.
+fn is_broken(report: &Report) -> bool {
+    report.verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown(Why::EngineBug(_))))
 }
 
 /// As a sequential program.

@@ -244,3 +244,33 @@ fn a_reader_that_goes_away_is_no_error() {
     let output = child.wait_with_output().expect("the binary ends");
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
 }
+
+/// A graph whose labels stand at exits: `L` at that of a procedure that is called, `M` at that of main.
+const EXITS: &str = "postbop-ir 1
+proc p0 \"main\" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 \"f\" params 0 results ( ) entry l2 exit l3 at 0..0
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+label l3 \"L\"
+label l1 \"M\"
+edge l0 l4 at 0..0 call p1 ->
+edge l4 l1 at 0..0 return
+edge l2 l3 at 0..0 return
+main p0
+";
+
+#[test]
+fn a_run_is_at_an_exit_only_where_it_ends() {
+    let graph = scratch("exits.ir", EXITS);
+    let graph = graph.to_str().expect("plain names");
+    for engine in ["explicit", "summary", "fixpoint", "auto"] {
+        let check = |label: &str, status| {
+            postbop(&["check", graph, "--target", label, "--engine", engine]).with(status)
+        };
+        assert_eq!(check("L", 0).last(), "VERDICT: holds", "{engine}");
+        assert_eq!(check("M", 1).last(), "VERDICT: violated", "{engine}");
+    }
+}

@@ -153,3 +153,31 @@ fn every_change_of_an_interleaved_trace_is_noticed() {
     all_good(&failures);
     assert!(rejected > 500 && accepted * 20 < rejected, "the mutants hardly matter");
 }
+
+#[test]
+fn where_a_thread_ends_is_a_place() {
+    let source = "decl x := F;
+thread one begin void main() begin assume(x); f(); end void f() begin skip; end end
+thread two begin void main() begin x := T; end end";
+    let graph = postbop_reading(&["emit", "-"], source.as_bytes()).with(0).out;
+    let exit = |proc: &str| {
+        let line = graph.lines().find(|line| line.starts_with("proc ") && line.contains(proc));
+        let words: Vec<&str> = line.expect("it is there").split_whitespace().collect();
+        words[words.iter().position(|word| *word == "exit").expect("it has one") + 1].to_owned()
+    };
+    let first = graph.lines().position(|line| line.starts_with("edge ")).expect("there are edges");
+    let mut lines: Vec<String> = graph.lines().map(str::to_owned).collect();
+    lines.insert(first, format!("label {} \"END\"", exit("\"main\"")));
+    lines.insert(first, format!("label {} \"CALLEE\"", exit("\"f\"")));
+    let labelled = lines.join("\n") + "\n";
+    for engine in ["explicit", "summary", "fixpoint", "auto"] {
+        for schedule in [["--switches", "2"], ["--rounds", "2"]] {
+            let args = [&["check", "-", "--engine", engine][..], &schedule].concat();
+            let check = |label: &str, status| {
+                postbop_reading(&[&args[..], &["--target", label]].concat(), labelled.as_bytes()).with(status)
+            };
+            assert!(check("END", 1).last().contains("violated"), "{engine} {schedule:?}");
+            assert!(check("CALLEE", 0).last().contains("holds"), "{engine} {schedule:?}");
+        }
+    }
+}

@@ -9,9 +9,9 @@
 //!
 //! What belongs together stands together: among globals, and among the locals of each procedure, the order is grown
 //! by always adding the variable that occurs most with those placed last; and a local stands behind the global it occurs
-//! most with. Integers are interleaved bit by bit behind the Booleans. What says where a run is, if a translation knows that, comes before
-//! everything else. Procedures that are alike are wired alike, and what is
-//! alike in them counts as often as it is there.
+//! most with. Integers are interleaved bit by bit behind the Booleans. What says where a run is, if a translation knows that,
+//! comes before everything else. Procedures that are alike are wired alike, and what is alike in them counts as often as it
+//! is there.
 //!
 //! # Paper
 //!

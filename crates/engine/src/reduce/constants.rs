@@ -87,8 +87,8 @@ fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, St
     for (id, proc) in program.procs.pairs() {
         let fields = bits::members(live.at(program, proc.entry));
         for var in fields.filter_map(|field| scopes.var(program, id, field)) {
-            let global = program.is_global(var);
-            if if global { id == program.main } else { !proc.params().contains(&var) || id == program.main } {
+            let passed = program.is_global(var) || proc.params().contains(&var);
+            if !passed || id == program.main {
                 stored[var] = Stored::Various;
             }
         }

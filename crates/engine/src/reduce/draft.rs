@@ -6,7 +6,7 @@
 //! here. Which run it stands for is a tree over edges as written, since arcs that were joined with one and the same arc
 //! share a part of their runs.
 
-use super::action::blocks;
+use super::action::{blocks, is_skip};
 use super::lift::{Lift, Part};
 use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Span, Target, Task, Var};
 use smallvec::SmallVec;
@@ -134,7 +134,12 @@ impl<'a> Draft<'a> {
 
     /// Whether an arc does nothing.
     pub fn skips(&self, arc: u32) -> bool {
-        self.parts.get(self.arcs[arc as usize].action as usize).is_some_and(|part| part.skips)
+        let action = self.arcs[arc as usize].action as usize;
+        match action.checked_sub(self.task.program.edges.len()) {
+            None => self.parts[action].skips,
+            // The choices of a run that does nothing would have to be counted.
+            Some(made) => self.made[made].choices == 0 && is_skip(&self.made[made].action),
+        }
     }
 
     /// Lets an arc do something else.
@@ -284,7 +289,9 @@ impl<'a> Draft<'a> {
         });
         let targets = targets.collect();
         let lift = self.draw(&mut builder, &places, count);
-        (builder.finish(program.main), targets, lift)
+        let reduced = builder.finish(program.main);
+        debug_assert_eq!(postbop_ir::validate(&reduced), []);
+        (reduced, targets, lift)
     }
 
     /// What an arc does, for the last time.

@@ -451,6 +451,8 @@ impl Product<'_> {
         let firsts = self.instances.iter().filter(|instance| instance.caller.is_none());
         let firsts =
             firsts.flat_map(|instance| instance.vars.iter().map(|(&var, &own)| (own, var))).collect();
-        Sequential { program: self.out.finish(self.main), targets, origins: self.origins, firsts }
+        let program = self.out.finish(self.main);
+        debug_assert_eq!(postbop_ir::validate(&program), []);
+        Sequential { program, targets, origins: self.origins, firsts }
     }
 }

@@ -306,17 +306,22 @@ impl Translator<'_> {
             self.go_on(loc);
         }
         for (at, target) in self.task.targets.iter().enumerate() {
-            for &loc in &target.locs {
-                // A run ends at the first target.
-                let none = self.vars.bad.iter().map(|&bad| Expr::var(bad).negated()).reduce(both);
-                let reach = Assign::default()
-                    .set(self.vars.quit, Expr::bool(true))
-                    .set(self.vars.bad[at], Expr::bool(true))
-                    .set(self.vars.end, Expr::var(self.vars.slot))
-                    .when(none);
+            // Where a thread ends is seen when its first procedure has returned.
+            let is_exit = |loc: LocId| program.procs[program.locs[loc].proc].exit == loc;
+            for &loc in target.locs.iter().filter(|loc| !is_exit(**loc)) {
+                let reach = self.reach(at).set(self.vars.quit, Expr::bool(true));
                 self.edge(loc, self.unwind[program.locs[loc].proc], reach.action(), Origin::Bad);
             }
         }
+    }
+
+    /// A target is reached. A run ends at the first one.
+    fn reach(&self, target: usize) -> Assign {
+        let none = self.vars.bad.iter().map(|&bad| Expr::var(bad).negated()).reduce(both);
+        Assign::default()
+            .set(self.vars.bad[target], Expr::bool(true))
+            .set(self.vars.end, Expr::var(self.vars.slot))
+            .when(none)
     }
 
     /// A call: afterwards it is asked whether the thread has quit.
@@ -421,7 +426,9 @@ impl Translator<'_> {
         }
         self.edge(last, exit, Action::Return(Vec::new()), Origin::Nothing);
         let firsts = HashMap::default();
-        Sequential { program: self.out.finish(main), targets, origins: self.origins, firsts }
+        let program = self.out.finish(main);
+        debug_assert_eq!(postbop_ir::validate(&program), []);
+        Sequential { program, targets, origins: self.origins, firsts }
     }
 
     fn nothing(&self, proc: ProcId) -> Vec<Option<VarId>> {
@@ -470,8 +477,15 @@ impl Translator<'_> {
         self.edge(begun, back, call, Origin::Nothing);
         let quit = Expr::var(self.vars.quit);
         self.edge(back, next, Action::Assume(quit.clone()), Origin::Nothing);
-        let ended = self.left().when(quit.negated());
+        let ended = self.left().when(quit.clone().negated());
         self.edge(back, next, ended.action(), Origin::Nothing);
+        let exit = self.task.program.procs[proc].exit;
+        for at in 0..self.task.targets.len() {
+            if self.task.targets[at].locs.contains(&exit) {
+                let reach = self.reach(at).when(quit.clone().negated());
+                self.edge(back, next, reach.action(), Origin::Bad);
+            }
+        }
         next
     }
 

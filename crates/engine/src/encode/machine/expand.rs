@@ -18,7 +18,6 @@
 //! depend on must be settled, because a replay does not reason with ranges.
 
 use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
-
 use super::layout::{Field, Row};
 use super::value::{NONE, Val, binary, ite, unary};
 use crate::budget::Budget;

@@ -54,9 +54,7 @@ impl Kin {
         let edges = program.edges.iter().map(|edge| sorter.edge(&procs, edge)).collect();
         Kin { procs, proc_classes, edges, edge_classes: sorter.count as usize }
     }
-}
 
-impl Kin {
     /// For each class of procedures its first member.
     pub fn models(&self) -> Vec<ProcId> {
         let mut models = vec![ProcId(0); self.proc_classes];
