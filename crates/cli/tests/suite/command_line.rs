@@ -181,7 +181,7 @@ fn formatting_prints_checks_and_writes() {
     let graph = scratch("graph_to_format.ir", postbop(&["emit", path]).with(0).out);
     let refused = postbop(&["fmt", graph.to_str().expect("plain names")]).with(2);
     assert!(refused.err.contains("is a program graph"), "{}", refused.err);
-    let system = scratch("system_to_format.pds", "2\nPDA 1 2\n0 1 -> 0 2\n".to_owned());
+    let system = scratch("system_to_format.pds", "2\nPDA 1 2\n0 1 -> 0 2\n");
     let refused = postbop(&["fmt", system.to_str().expect("plain names")]).with(2);
     assert!(refused.err.contains("is a pushdown system"), "{}", refused.err);
     let canonical = postbop(&["fmt", path]).with(0).out;

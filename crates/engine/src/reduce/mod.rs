@@ -20,6 +20,7 @@
 //! Linear in the program.
 
 mod action;
+mod build;
 mod compose;
 mod constants;
 mod draft;

@@ -27,8 +27,9 @@
 //!
 //! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
 
+use super::build::{both, constant, equals, number};
 use super::fronts::fronts;
-use super::sequential::{Origin, Sequential, both, constant, equals, number, shared, thread_of};
+use super::sequential::{Origin, Sequential, shared, thread_of};
 use crate::door::Unsupported;
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{

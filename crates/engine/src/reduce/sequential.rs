@@ -26,6 +26,7 @@
 //! The program, and for each location in front of something shared an edge per slot. For k switches k + 2 copies of the
 //! shared variables, for r rounds 2 r.
 
+use super::build::{Assign, both, constant, either, equals, number, same};
 use super::fronts::fronts;
 use postbop_ir::interleave::Schedule;
 use postbop_ir::{
@@ -103,11 +104,6 @@ struct Translator<'a> {
     origins: Table<EdgeId, Origin>,
     /// For each procedure where it unwinds.
     unwind: Table<ProcId, LocId>,
-}
-
-/// The type of numbers up to this one.
-pub fn number(most: u32) -> Type {
-    Type::Uint((32 - most.leading_zeros()).max(1) as u8)
 }
 
 /// Which thread runs a procedure: none for the prologue, and for what nobody calls.
@@ -220,61 +216,6 @@ impl Vars {
     /// That the slot at hand is before this one.
     fn before(&self, slot: u32) -> Expr {
         Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot as i64), Op::Lt])
-    }
-}
-
-/// That a variable is a number.
-pub fn equals(var: VarId, ty: Type, value: u32) -> Expr {
-    Expr::new([Op::Var(var), Op::Const(ty, value as i64), Op::Eq])
-}
-
-fn same(pairs: impl Iterator<Item = (VarId, VarId)>) -> Option<Expr> {
-    pairs.map(|(a, b)| Expr::new([Op::Var(a), Op::Var(b), Op::Eq])).reduce(both)
-}
-
-/// That two things hold.
-pub fn both(a: Expr, b: Expr) -> Expr {
-    Expr::new([&a.code[..], &b.code[..], &[Op::And]].concat())
-}
-
-fn either(a: Expr, b: Expr) -> Expr {
-    Expr::new([&a.code[..], &b.code[..], &[Op::Or]].concat())
-}
-
-/// A number.
-pub fn constant(ty: Type, value: i64) -> Expr {
-    Expr::new([Op::Const(ty, value)])
-}
-
-/// A parallel assignment under construction.
-#[derive(Default)]
-struct Assign {
-    targets: Vec<VarId>,
-    values: Vec<Expr>,
-    constraint: Option<Expr>,
-}
-
-impl Assign {
-    fn set(mut self, var: VarId, value: Expr) -> Self {
-        self.targets.push(var);
-        self.values.push(value);
-        self
-    }
-
-    fn copy(self, to: &[VarId], from: &[VarId]) -> Self {
-        to.iter().zip(from).fold(self, |all, (&to, &from)| all.set(to, Expr::var(from)))
-    }
-
-    fn when(mut self, condition: impl Into<Option<Expr>>) -> Self {
-        self.constraint = match (self.constraint.take(), condition.into()) {
-            (Some(a), Some(b)) => Some(both(a, b)),
-            (a, b) => a.or(b),
-        };
-        self
-    }
-
-    fn action(self) -> Action {
-        Action::Assign { targets: self.targets, values: self.values, constraint: self.constraint }
     }
 }
 
