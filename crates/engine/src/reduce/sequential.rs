@@ -398,6 +398,15 @@ impl Translator<'_> {
                 }
             }
         }
+        let threads = self.task.program.threads.len() as i64;
+        if self.script.is_none() && threads > 1 {
+            // A switch is to another thread, so no two slots in a row are of one.
+            let among =
+                |owner| Expr::new([Op::Var(owner), Op::Const(self.vars.owner_type, threads - 1), Op::Le]);
+            let differ = |pair: &[VarId]| Expr::new([Op::Var(pair[0]), Op::Var(pair[1]), Op::Eq, Op::Not]);
+            all = self.vars.owners.iter().fold(all, |all, &owner| all.when(among(owner)));
+            all = self.vars.owners.windows(2).fold(all, |all, pair| all.when(differ(pair)));
+        }
         self.edge(at, next, all.action(), Origin::Nothing);
         next
     }
