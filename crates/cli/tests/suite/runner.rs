@@ -49,6 +49,13 @@ impl Tally {
         line
     }
 
+    /// Counts a question; what it asks, or a failure if it asks nothing.
+    pub fn targets(&mut self, place: &str, program: &Program, expected: &Expectation) -> Option<Vec<Target>> {
+        self.questions += 1;
+        let targets = targets(program, expected.label.as_deref());
+        targets.map_err(|problem| self.failures.push(format!("{place}: {problem}"))).ok()
+    }
+
     /// Puts a question to everybody. `place` is where it comes from, for failures.
     pub fn ask(&mut self, place: &str, program: &Program, expected: &Expectation) {
         match (expected.bound, program.is_sequential()) {
@@ -61,13 +68,9 @@ impl Tally {
                     .push(format!("{place}: programs with threads, and no others, have bounds"));
             }
         }
-        self.questions += 1;
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked}");
-        let targets = match targets(program, expected.label.as_deref()) {
-            Ok(targets) => targets,
-            Err(problem) => return self.failures.push(format!("{place}: {problem}")),
-        };
+        let Some(targets) = self.targets(&place, program, expected) else { return };
         let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
         let judged = judge(program, &[&all], JUDGE_LIMIT).ok().map(|least| least[0]);
         if let Some(least) = judged {

@@ -3,7 +3,7 @@
 //! A violation that takes so many switches, or rounds, must be found within just that many and must not be found within
 //! fewer; asked for a shortest trace within more, an engine must give one with the least number.
 
-use crate::question::{Bound, Expectation, targets};
+use crate::question::{Bound, Expectation};
 use crate::runner::{PATIENCE, Tally};
 use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify_threads};
 use postbop_ir::interleave::{Answer, Limits, Schedule, interleave};
@@ -42,13 +42,9 @@ impl Bound {
 impl Tally {
     /// Puts a question within a bound to everybody.
     pub fn ask_within(&mut self, place: &str, program: &Program, expected: &Expectation, bound: Bound) {
-        self.questions += 1;
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked} {bound:?}");
-        let targets = match targets(program, expected.label.as_deref()) {
-            Ok(targets) => targets,
-            Err(problem) => return self.failures.push(format!("{place}: {problem}")),
-        };
+        let Some(targets) = self.targets(&place, program, expected) else { return };
         let number = bound.number();
         let right = if expected.violated { Answer::Reached(number) } else { Answer::Never };
         let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
@@ -96,11 +92,7 @@ impl Tally {
 
     /// Puts a question whose answer must not depend on a bound. The judge looks as far as it can.
     pub fn ask_without_bound(&mut self, place: &str, program: &Program, expected: &Expectation) {
-        self.questions += 1;
-        let targets = match targets(program, expected.label.as_deref()) {
-            Ok(targets) => targets,
-            Err(problem) => return self.failures.push(format!("{place}: {problem}")),
-        };
+        let Some(targets) = self.targets(place, program, expected) else { return };
         let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
         let judged = interleave(program, Schedule::Switches(FAR), LIMITS).at(&all);
         self.judged += usize::from(judged != Answer::Unknown);

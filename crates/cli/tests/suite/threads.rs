@@ -1,7 +1,7 @@
 //! Programs with threads on the command line: bounds, statuses, lanes, trace files.
 
-use crate::common::{all_good, postbop, postbop_reading, say, scratch};
-use crate::trace_files::changes;
+use crate::common::{all_good, postbop, postbop_reading, say};
+use crate::trace_files::replayed;
 use serde_json::{Value, json};
 
 const HANDSHAKE: &str = "tests/cases/threads/handshake.bp";
@@ -122,19 +122,9 @@ fn every_change_of_an_interleaved_trace_is_noticed() {
         let path = format!("tests/cases/threads/{case}.bp");
         let report =
             postbop(&["check", &path, "--target", label, "--format", "json", "--switches", "3"]).with(1);
-        let report: Value = serde_json::from_str(&report.out).expect("JSON");
-        let trace = &report["properties"][0]["trace"];
-        let mut mutants = vec![("nothing".to_owned(), trace.clone())];
-        changes(trace, "", &mut mutants);
-        mutants.retain(|(place, mutant)| mutant != trace || place == "nothing");
-        let properties: Vec<Value> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
-        let file =
-            scratch(&format!("interleaved_{case}.json"), json!({ "properties": properties }).to_string());
-        let ran = postbop(&["replay", &path, file.to_str().expect("plain names")]).with(1);
-        let lines: Vec<&str> = ran.out.lines().collect();
-        assert_eq!(lines.len(), mutants.len(), "one line a trace");
-        assert!(lines[0].contains("  accepted: "), "{case}: the trace itself: {}", lines[0]);
-        for (line, (place, _)) in lines.iter().zip(&mutants).skip(1) {
+        for (place, _, line) in
+            replayed(&path, &report.out, &format!("interleaved_{case}.json")).iter().skip(1)
+        {
             match line.contains("  rejected: ") {
                 true => rejected += 1,
                 // What a variable happens to hold may turn out not to matter, and neither does a segment that nobody names.

@@ -30,7 +30,7 @@ const CASES: [(&str, &str); 12] = [
 ];
 
 /// Every value one change away, each with the place of the change.
-pub fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
+fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
     let mut add = |what: &str, value: Value| all.push((format!("{place} {what}"), value));
     match value {
         Value::Null => add("filled", json!(0)),
@@ -108,28 +108,31 @@ fn bare(value: &Value) -> Option<Trace> {
     serde_json::from_value(json!({ "segments": segments?, "frames": frames? })).ok()
 }
 
-/// What is wrong with how the mutants of one trace were taken; how many were rejected and accepted.
-fn examine(case: &str, label: &str, failures: &mut Vec<String>) -> (usize, usize) {
-    let path = format!("tests/cases/{case}");
-    let report = postbop(&["check", &path, "--target", label, "--format", "json", "--shortest"]).with(1);
-    let report: Value = serde_json::from_str(&report.out).expect("JSON");
+/// The changes of the trace in a report, each with its place and what `replay` says of it. The first is the trace itself.
+pub fn replayed(path: &str, report: &str, name: &str) -> Vec<(String, Value, String)> {
+    let report: Value = serde_json::from_str(report).expect("JSON");
     let trace = &report["properties"][0]["trace"];
     let mut mutants = vec![("nothing".to_owned(), trace.clone())];
     changes(trace, "", &mut mutants);
     mutants.retain(|(place, mutant)| mutant != trace || place == "nothing");
     let properties: Vec<Value> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
-    let file = scratch(
-        &format!("mutants_of_{}.json", case.replace('/', "_")),
-        json!({ "properties": properties }).to_string(),
-    );
-    let ran = postbop(&["replay", &path, file.to_str().expect("plain names")]).with(1);
+    let file = scratch(name, json!({ "properties": properties }).to_string());
+    let ran = postbop(&["replay", path, file.to_str().expect("plain names")]).with(1);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert_eq!(lines.len(), mutants.len(), "one line a trace");
-    assert!(lines[0].contains("  accepted: "), "{case}: the trace itself: {}", lines[0]);
+    assert!(lines[0].contains("  accepted: "), "{path}: the trace itself: {}", lines[0]);
+    mutants.into_iter().zip(lines).map(|((place, mutant), line)| (place, mutant, line.to_owned())).collect()
+}
+
+/// What is wrong with how the mutants of one trace were taken; how many were rejected and accepted.
+fn examine(case: &str, label: &str, failures: &mut Vec<String>) -> (usize, usize) {
+    let path = format!("tests/cases/{case}");
+    let report = postbop(&["check", &path, "--target", label, "--format", "json", "--shortest"]).with(1);
+    let mutants = replayed(&path, &report.out, &format!("mutants_of_{}.json", case.replace('/', "_")));
     let program = read(&bytes(Path::new(&path)), Options::default()).program.expect("a program");
     let targets = question::targets(&program, Some(label)).expect("a label");
     let mut accepted = 0;
-    for (line, (place, mutant)) in lines.iter().zip(&mutants).skip(1) {
+    for (place, mutant, line) in mutants.iter().skip(1) {
         if line.contains("  rejected: ") {
             continue;
         }

@@ -32,6 +32,14 @@ pub fn constant(ty: Type, value: i64) -> Expr {
     Expr::new([Op::Const(ty, value)])
 }
 
+/// Variables get values, if there are any.
+pub fn assignment(targets: Vec<VarId>, values: Vec<Expr>) -> Action {
+    match targets.is_empty() {
+        true => Action::skip(),
+        false => Action::Assign { targets, values, constraint: None },
+    }
+}
+
 /// A parallel assignment under construction.
 #[derive(Default)]
 pub struct Assign {

@@ -27,7 +27,7 @@
 //!
 //! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
 
-use super::build::{both, constant, equals, number};
+use super::build::{assignment, both, constant, equals, number};
 use super::fronts::fronts;
 use super::sequential::{Origin, Sequential, shared, thread_of};
 use crate::door::Unsupported;
@@ -396,10 +396,7 @@ impl Product<'_> {
             let at = *at;
             targets.push(result.unwrap_or_else(|| self.scratch(ty, at - 1)));
         }
-        match targets.is_empty() {
-            true => (to, Action::skip()),
-            false => (to, Action::Assign { targets, values, constraint: None }),
-        }
+        (to, assignment(targets, values))
     }
 
     /// A return to a call of the instance itself, after which nothing is known of the instances from there up to it, except
@@ -409,10 +406,7 @@ impl Product<'_> {
             Action::Assign { targets, values, .. } => (targets, values),
             _ => (Vec::new(), Vec::new()),
         };
-        let mut path = self.path(Some(call));
-        let between: Vec<usize> =
-            path.by_ref().take_while(|&at| at != number).chain(std::iter::once(number)).collect();
-        for at in between {
+        for at in self.path(Some(call)).take_while(|&at| at != number).chain([number]) {
             let locals = self.task.program.procs[self.instances[at].proc].locals.iter();
             for own in locals.map(|var| self.instances[at].vars[var]) {
                 if !targets.contains(&own) {
@@ -421,10 +415,7 @@ impl Product<'_> {
                 }
             }
         }
-        match targets.is_empty() {
-            true => Action::skip(),
-            false => Action::Assign { targets, values, constraint: None },
-        }
+        assignment(targets, values)
     }
 
     fn scratch(&mut self, ty: Type, at: usize) -> VarId {
