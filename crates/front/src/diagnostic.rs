@@ -80,6 +80,7 @@ codes! {
     BadReference       Error "E031" "a `ref` argument that is no variable";
     EnforceTwice       Error "E032" "a second `enforce` in one procedure";
     Discarded          Error "E033" "`_` used as a value";
+    PassiveVariable    Error "E034" "a passive variable";
     UnknownRelation    Error "E041" "a relation that is not defined";
     RelationTwice      Error "E042" "a relation or a type defined twice";
     UnknownSort        Error "E043" "a type that is not defined";

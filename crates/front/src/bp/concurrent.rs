@@ -3,11 +3,14 @@
 //! Threads are written in three ways, which may be mixed:
 //!
 //! - `thread` blocks: each has a `main`; a `main` outside of all blocks is one more thread, the first.
-//! - Getafix's files: `init` runs first, and each procedure whose name starts with `thread` is a thread, and so is
+//! - Getafix's files: each procedure whose name starts with `thread`, in any letter case, is a thread, and so is
 //!   `main`. A name alone decides, so where there is a `main` we ask for more: a procedure `init`, and a thread that no
 //!   other procedure calls. One that another calls is a procedure like any other, unless all are.
 //! - SatAbs's `start_thread`, and its label `ASYNC_n` before a call: `main` is a thread, and each start is one more.
+//!
+//! Whatever the style, and also without threads, a procedure `init` runs before everything else ([`init`]).
 
+use super::token::Sym;
 use super::tree::*;
 use postbop_ir::Span;
 use rustc_hash::FxHashSet;
@@ -37,7 +40,7 @@ pub fn concurrent(tree: &Tree, names: &[&str]) -> Option<Concurrent> {
     let mut threads: Vec<(String, u32)> = main.map(|main| ("main".to_owned(), main)).into_iter().collect();
     if let Some(span) = first {
         threads.extend(blocks.into_iter().filter_map(|(_, name, main)| Some((name, main?))));
-        return Some(Concurrent { span, threads, init: None, atomic: None, sites });
+        return Some(Concurrent { span, threads, init: init(tree, names), atomic: None, sites });
     }
     let span = getafix(tree, names)?;
     let uncalled = thread_procs(tree, names, true);
@@ -46,8 +49,27 @@ pub fn concurrent(tree: &Tree, names: &[&str]) -> Option<Concurrent> {
     procs.sort_unstable();
     let name = |at: u32| names[tree.procs[at as usize].name.sym as usize].to_owned();
     let threads = procs.into_iter().map(|at| (name(at), at)).collect();
-    let init = find(tree, names, 0, "init");
-    Some(Concurrent { span, threads, init, atomic: atomic(tree, names), sites })
+    Some(Concurrent { span, threads, init: init(tree, names), atomic: atomic(tree, names), sites })
+}
+
+/// The procedure that runs before everything else: `init`, if it stands outside of all thread blocks, takes no parameters,
+/// and no other procedure calls or starts it.
+pub fn init(tree: &Tree, names: &[&str]) -> Option<u32> {
+    let init = find(tree, names, 0, "init")?;
+    let proc = &tree.procs[init as usize];
+    (proc.params == 0 && !called(tree).contains(&proc.name.sym)).then_some(init)
+}
+
+/// The names of the procedures that another procedure calls or starts.
+fn called(tree: &Tree) -> FxHashSet<Sym> {
+    let callees = |proc: &ProcDef| {
+        let own = proc.name.sym;
+        tree.stmts[proc.body.range()].iter().filter_map(move |stmt| match stmt.act {
+            Act::Call(_, callee, _) | Act::StartCall(callee, _) => (callee.sym != own).then_some(callee.sym),
+            _ => None,
+        })
+    };
+    tree.procs.iter().flat_map(callees).collect()
 }
 
 /// Whether a statement starts a thread.
@@ -91,15 +113,10 @@ fn getafix(tree: &Tree, names: &[&str]) -> Option<Span> {
 
 /// The procedures named like threads, or only those that no other procedure calls.
 fn thread_procs(tree: &Tree, names: &[&str], uncalled: bool) -> Vec<u32> {
-    let mut called = FxHashSet::default();
-    for proc in tree.procs.iter().filter(|_| uncalled) {
-        called.extend(tree.stmts[proc.body.range()].iter().filter_map(|stmt| match stmt.act {
-            Act::Call(_, callee, _) if callee.sym != proc.name.sym => Some(callee.sym),
-            _ => None,
-        }));
-    }
+    let called = if uncalled { called(tree) } else { FxHashSet::default() };
     let is_thread = |proc: &ProcDef| {
-        names[proc.name.sym as usize].starts_with("thread") && !called.contains(&proc.name.sym)
+        let start = names[proc.name.sym as usize].get(.."thread".len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case("thread")) && !called.contains(&proc.name.sym)
     };
     (0..tree.procs.len() as u32).filter(|at| is_thread(&tree.procs[*at as usize])).collect()
 }

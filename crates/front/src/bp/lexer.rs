@@ -225,8 +225,10 @@ impl<'t> Lexer<'t> {
         // A name ends on its line: otherwise one stray brace would swallow the rest of the program.
         match rest.iter().position(|byte| matches!(byte, b'}' | b'\n')) {
             Some(end) if rest[end] == b'}' => {
-                let sym = self.intern(&self.text[self.at..self.at + end + 1]);
-                self.push(Kind::Name, sym, end + 1);
+                // Boom's passive variables end in `$`, those in braces too.
+                let len = end + 1 + (rest.get(end + 1) == Some(&b'$')) as usize;
+                let sym = self.intern(&self.text[self.at..self.at + len]);
+                self.push(Kind::Name, sym, len);
             }
             end => {
                 // It was meant to end before something that no name would contain.

@@ -13,8 +13,8 @@
 //!   `constrain c` relates all variables in scope: each gets an arbitrary new value, as in Moped.
 //! - `enforce e` is assumed at entry and after each statement that can change a variable.
 //! - `abortif e` is `assert !e`, as in Boppo.
-//! - Initial values of globals are assigned at the head of `main`, of locals at the head of their procedure, before
-//!   `enforce`; a declaration further down assigns its where it stands.
+//! - Initial values of globals are assigned at the head of `main`, which then calls `init` if there is one; those of locals
+//!   at the head of their procedure, before `enforce`; a declaration further down assigns its where it stands.
 //! - `ref` parameters are further results: each return gives their last values. Where one variable receives several
 //!   results of one call, the last wins: those of `ref` parameters come after the others.
 //! - A procedure with results that ends without any returns arbitrary ones.
@@ -29,9 +29,10 @@ use super::tree::*;
 use postbop_ir::{Action, Builder, Expr, Id, Label, LocId, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
 
-/// The program of a tree that has no errors and one thread.
-pub fn lower(tree: &Tree, meaning: &Meaning, names: &[&str], main: u32) -> Program {
+/// The program of a tree that has no errors and one thread, which starts in `main`, or before that in `init`.
+pub fn lower(tree: &Tree, meaning: &Meaning, names: &[&str], main: u32, init: Option<u32>) -> Program {
     let mut lowering = Lowering::new(tree, meaning, names);
+    lowering.init = init;
     lowering.declare_globals(1);
     for def in 0..tree.procs.len() as u32 {
         let role = if def == main { Role::Opening } else { Role::Called };
@@ -105,6 +106,8 @@ pub struct Lowering<'a> {
     end: Option<LocId>,
     /// The indices of the global variables in the tree.
     pub globals: Vec<usize>,
+    /// The procedure that `main` of a sequential program calls before anything else.
+    init: Option<u32>,
 }
 
 /// What happens before the body.
@@ -121,6 +124,8 @@ pub enum Opening {
         /// Whether it is a further one.
         further: bool,
     },
+    /// The procedure `init` is called.
+    Init(u32),
     /// What is enforced is assumed.
     Enforce,
 }
@@ -158,8 +163,10 @@ impl<'a> Lowering<'a> {
             body: Slice::default(),
             end: None,
             globals: Vec::new(),
+            init: None,
         }
     }
+
     /// The procedure under way.
     pub fn definition(&self) -> &ProcDef {
         &self.tree.procs[self.def as usize]
@@ -300,7 +307,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn openings(&self, role: Role) -> Vec<Opening> {
-        let mut openings = if role == Role::Opening { self.initial_globals() } else { Vec::new() };
+        let mut openings = Vec::new();
+        if role == Role::Opening {
+            openings = self.initial_globals();
+            openings.extend(self.init.map(Opening::Init));
+        }
         let start = self.definition().body.start;
         for stmt in &self.tree.stmts[start as usize..self.body.start as usize] {
             if let Act::Decl(vars, _) = stmt.act {
@@ -347,6 +358,7 @@ impl<'a> Lowering<'a> {
                 let var = &self.tree.vars[*var as usize];
                 var.init.map_or(var.name.span, |init| var.name.span.to(self.tree.span_of(init)))
             }
+            Opening::Init(def) => self.tree.procs[*def as usize].span,
             Opening::Enforce => self.definition().enforce.map_or(Span::default(), |(_, span)| span),
         }
     }
@@ -363,6 +375,11 @@ impl<'a> Lowering<'a> {
                 let action = self.initial(*var as usize);
                 self.edge(action, to);
                 self.adopt(current);
+            }
+            Opening::Init(def) => {
+                let callee = self.callee(*def);
+                let results = vec![None; self.out.procs[callee].results.len()];
+                self.edge(Action::Call { callee, args: Vec::new(), results }, to);
             }
             Opening::Enforce => self.assume_enforced(to),
         }

@@ -85,7 +85,9 @@ pub fn read(text: &str, options: Options, sink: &mut Sink) -> Read {
     let thread_bound = starts.map(|concurrent| options.threads.max(concurrent.threads.len()));
     let program = match (meaning.main, &concurrent) {
         _ if sink.has_errors() => None,
-        (Some(main), None) => Some(lower::lower(&tree, &meaning, names, main)),
+        (Some(main), None) => {
+            Some(lower::lower(&tree, &meaning, names, main, concurrent::init(&tree, names)))
+        }
         (_, Some(concurrent)) => {
             let count = thread_bound.unwrap_or(concurrent.threads.len());
             Some(lower_threads::lower(&tree, &meaning, names, concurrent, count))

@@ -152,6 +152,12 @@ impl<'a> Scopes<'a> {
             return;
         }
         let text = self.text(name.sym);
+        if let Some(active) = self.passive(proc, text) {
+            let message =
+                format!("`{text}` is a passive variable: the value of `{active}` in the other threads");
+            let hint = "postbop does not read passive variables; share the value through a global instead";
+            return sink.push(Diagnostic::new(Code::PassiveVariable, name.span, message).hint(hint));
+        }
         let (code, message) = if name.sym == DISCARD {
             (Code::Discarded, "`_` has no value: it only discards one".to_owned())
         } else {
@@ -168,6 +174,12 @@ impl<'a> Scopes<'a> {
         let mut unknown = Diagnostic::new(code, name.span, message);
         unknown.hint = hint;
         sink.push(unknown);
+    }
+
+    /// The variable whose value in the other threads `x$` stands for in files of SatAbs and Boom.
+    fn passive<'n>(&self, proc: u32, text: &'n str) -> Option<&'n str> {
+        let active = text.strip_suffix('$')?;
+        self.find_var(proc, self.symbol(active)?).map(|_| active)
     }
 
     fn advise(&self, text: &str, candidates: impl Iterator<Item = Sym>) -> Option<String> {
