@@ -8,14 +8,64 @@ use std::time::Duration;
 
 /// A model checker for recursive programs.
 ///
-/// Exit status: 0 every property holds, 1 at least one is violated, 2 bad input or usage, 3 none is violated but some
-/// are unknown, 4 a bug in postbop.
+/// Exit status: 0 every property holds, 1 at least one is violated, 2 bad input or usage or output that could not be
+/// written, 3 none is violated but some are unknown, 4 a bug in postbop. Of several files the worst counts: 4, then 2, 1,
+/// 3 and 0.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
 pub struct Args {
+    #[command(flatten)]
+    pub manner: Manner,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Args {
+    /// The arguments with what `-q` and `-v` mean for the command.
+    pub fn with_manner(mut self) -> Self {
+        let Manner { quiet, verbose, .. } = self.manner;
+        let question = match &mut self.command {
+            Command::Check(check) => {
+                if quiet {
+                    check.trace = Detail::None;
+                }
+                Some(&mut check.question)
+            }
+            Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&mut run.question),
+            _ => None,
+        };
+        if let Some(question) = question {
+            question.stats = (question.stats || verbose) && !quiet;
+        }
+        self
+    }
+}
+
+/// How to say it.
+#[derive(clap::Args)]
+pub struct Manner {
+    /// Whether diagnostics are in colour; `auto` means on a terminal, unless NO_COLOR is set or TERM is `dumb`
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// Say less: no warnings, no traces, no counters
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more: what each file was read as, and `--stats`
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, ValueEnum, Default, PartialEq, Eq)]
+pub enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
 }
 
 /// What to do.
@@ -36,6 +86,21 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: Fixpoint,
+    },
+    /// Explain a diagnostic such as E021, as the manual does
+    Explain {
+        /// The code; without one all are listed
+        code: Option<String>,
+    },
+    /// Print a script that completes arguments, for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, of postbop or of one command, for `man -l -`
+    Man {
+        /// The command
+        command: Option<String>,
     },
 }
 
@@ -67,13 +132,13 @@ pub struct RunFormulas {
 }
 
 /// What is asked, and how much the answer may cost.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Question {
-    /// A label that must not be reached, as LABEL or PROCEDURE:LABEL; may be repeated. Without it: every assertion and
-    /// array access, and the labels ERROR and SLIC_ERROR
+    /// What must not be reached: a label as LABEL or PROCEDURE:LABEL, or a property as reports name it, such as assert:9;
+    /// may be repeated. Without it: every assertion and array access, and the labels ERROR and SLIC_ERROR
     #[arg(long, value_name = "LABEL")]
     pub target: Vec<String>,
-    /// Give up after this time, as in 500ms, 60s or 5m
+    /// Give up after this time, as in 500ms, 60s or 1m30s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Give up beyond this much memory, as in 200M or 4G
@@ -85,7 +150,7 @@ pub struct Question {
 }
 
 /// A program to read.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Source {
     /// The program: a Boolean program, a pushdown system (`.pds`), or a program graph as printed by `emit`; `-`
     /// reads standard input
@@ -112,10 +177,13 @@ pub enum Dialect {
 }
 
 /// Decide whether a program can do something bad.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Check {
     #[command(flatten)]
     pub source: Source,
+    /// Further programs, each of which is checked by itself
+    #[arg(value_name = "FILE")]
+    pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub question: Question,
     /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
@@ -175,11 +243,14 @@ pub struct Replay {
 }
 
 /// Print a program in canonical form.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Fmt {
     #[command(flatten)]
     pub source: Source,
-    /// Print nothing; exit with 1 if the file is not in canonical form
+    /// Further programs
+    #[arg(value_name = "FILE")]
+    pub more: Vec<PathBuf>,
+    /// Print only what would change; exit with 1 if a file is not in canonical form
     #[arg(long)]
     pub check: bool,
     /// Rewrite the file
@@ -200,37 +271,55 @@ fn algorithm_names() -> clap::builder::PossibleValuesParser {
     LIBRARY.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>().into()
 }
 
-/// A number and its unit.
-fn split_unit(text: &str) -> (&str, &str) {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    text.split_at(end)
+/// The number that a text begins with, its unit, and what follows.
+fn number_and_unit(text: &str) -> (&str, &str, &str) {
+    let digit = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, rest) = text.split_at(text.find(|c| !digit(c)).unwrap_or(text.len()));
+    let (unit, rest) = rest.split_at(rest.find(digit).unwrap_or(rest.len()));
+    (number, unit, rest)
 }
 
+/// One time or several that are added, as in `1m30s`. A single number without a unit is in seconds.
 fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = split_unit(text);
-    let scale = match unit {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(format!("`{unit}` is no unit of time; use ms, s, m or h")),
-    };
-    let number: f64 = number.parse().map_err(|_| "expected a time such as 60s".to_owned())?;
-    Duration::try_from_secs_f64(number * scale).map_err(|_| "that is too long".into())
+    let mut seconds = 0.0;
+    let mut rest = text;
+    loop {
+        let (number, unit, after) = number_and_unit(rest);
+        let scale = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "" if rest.len() == text.len() => 1.0,
+            "" => return Err(format!("`{number}` has no unit of time; use ms, s, m or h")),
+            _ => return Err(format!("`{unit}` is not a unit of time; use ms, s, m or h")),
+        };
+        let number: f64 = number.parse().map_err(|_| "expected a time such as 60s or 1m30s".to_owned())?;
+        seconds += number * scale;
+        if after.is_empty() {
+            return Duration::try_from_secs_f64(seconds).map_err(|_| "that is too long".into());
+        }
+        rest = after;
+    }
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
-    let (number, unit) = split_unit(text);
+    let (number, unit, rest) = number_and_unit(text);
     let scale = match unit.trim_end_matches(['B', 'b', 'i']) {
+        "" if unit.is_empty() && !number.is_empty() => {
+            return Err(format!("which unit? write {number}M for megabytes or {number}G for gigabytes"));
+        }
         "" => 1.0,
         "k" | "K" => 1e3,
         "m" | "M" => 1e6,
         "g" | "G" => 1e9,
         "t" | "T" => 1e12,
-        _ => return Err(format!("`{unit}` is no unit of memory; use K, M or G")),
+        _ => return Err(format!("`{unit}` is not a unit of memory; use K, M or G")),
     };
-    let number: f64 = number.parse().map_err(|_| "expected a size such as 4G".to_owned())?;
-    Ok((number * scale) as u64)
+    match number.parse::<f64>() {
+        Ok(number) if rest.is_empty() => Ok((number * scale) as u64),
+        _ => Err("expected a size such as 4G".to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -248,9 +337,15 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("7"), Ok(Duration::from_secs(7)));
-        assert!(duration("soon").is_err() && duration("7w").is_err() && duration("1e999s").is_err());
+        assert_eq!(duration("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h2m3.5s"), Ok(Duration::from_millis(3_723_500)));
+        for wrong in ["soon", "7w", "1e999s", "", "1m30", "s", "1m s", "-1s", "1..5s"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
         assert_eq!(bytes("200M"), Ok(200_000_000));
         assert_eq!(bytes("4GB"), Ok(4_000_000_000));
-        assert!(bytes("lots").is_err());
+        assert_eq!(bytes("512B"), Ok(512));
+        assert!(bytes("lots").is_err() && bytes("4G5").is_err() && bytes("").is_err());
+        assert!(bytes("100").is_err_and(|message| message.contains("100M")));
     }
 }

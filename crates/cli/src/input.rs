@@ -1,13 +1,13 @@
 //! Room `cli`: from a path to a program.
 
 use crate::args::{Dialect, Source};
-use crate::{Said, Status, report};
-use postbop_front::pds::Part;
-use postbop_front::{LineIndex, Options, Reading};
-use postbop_ir::program::THREAD_LIMIT;
+use crate::guard::Guard;
+use crate::report::diagnostics::{Shown, render};
+use crate::{Said, Status};
+use postbop_front::{Diagnostic, File, Format, LineIndex, Options, Reading, read::too_large};
 use postbop_ir::{EdgeId, Program, Span, text, validate};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A program and the text it came from.
 pub struct Input {
@@ -49,42 +49,41 @@ impl Input {
     }
 }
 
-/// What a file is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A Boolean program.
-    Program,
-    /// A program graph.
-    Graph,
-    /// A concurrent pushdown system.
-    Pushdown,
-}
-
-impl Kind {
-    /// What these bytes of this file are.
-    pub fn of(path: &Path, bytes: &[u8]) -> Self {
-        match path.extension() {
-            _ if bytes.starts_with(b"postbop-ir") => Kind::Graph,
-            Some(ending) if ending == "pds" => Kind::Pushdown,
-            _ => Kind::Program,
+/// The bytes of a file, a device or standard input, as far as they are worth reading.
+pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
+    let limit = said.limits.largest();
+    let result = if path == Path::new("-") {
+        at_most(limit, std::io::stdin().lock())
+    } else if path.is_dir() {
+        Err(std::io::Error::other("is a directory"))
+    } else {
+        std::fs::File::open(path).and_then(|file| at_most(limit, file))
+    };
+    match result {
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => {
+            let lines = LineIndex::new("");
+            let name = path.display().to_string();
+            let hint = "a file of this size needs more than `--memory` allows";
+            let flaw = match limit == postbop_front::LARGEST {
+                true => too_large(limit),
+                false => too_large(limit).hint(hint),
+            };
+            render(&Shown { name: &name, text: "", lines: &lines }, &[flaw], said);
+            Err(Status::BadInput)
+        }
+        Err(error) => {
+            said.error(&format!("{}: {error}", path.display()));
+            Err(Status::BadInput)
         }
     }
 }
 
-/// The bytes of a file, or of standard input.
-pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
-    let result = if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-    } else if path.is_dir() {
-        Err(std::io::Error::other("is a directory"))
-    } else {
-        std::fs::read(path)
-    };
-    result.map_err(|error| {
-        said.err.push_str(&format!("error: {}: {error}\n", path.display()));
-        Status::BadInput
-    })
+/// All that there is to read, unless it is more than so many bytes.
+fn at_most(limit: usize, from: impl Read) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= limit).then_some(bytes))
 }
 
 /// The options of the front end.
@@ -97,42 +96,42 @@ pub fn options(source: &Source) -> Options {
     Options { dialect, threads: source.threads as usize }
 }
 
-/// Reads a program, and says what is wrong with it.
+/// Reads a program, with the files beside it that belong to it, and says what is wrong with it.
 pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
-    let bytes = bytes(&source.file, said)?;
-    let name = source.file.display().to_string();
-    match Kind::of(&source.file, &bytes) {
-        Kind::Graph => return graph(name, bytes, said),
-        Kind::Pushdown => return pushdown(&source.file, bytes, said),
-        Kind::Program => {}
-    }
-    let Reading { text, program, thread_bound, diagnostics, .. } =
-        postbop_front::read(&bytes, options(source));
-    let lines = LineIndex::new(&text);
-    report::diagnostics::render(&name, &text, &lines, &diagnostics, &mut said.err);
-    let program = sound(program.ok_or(Status::BadInput)?);
-    Ok(Input { name, text, lines, program, thread_bound })
-}
-
-/// Reads a concurrent pushdown system, with the files beside it that say where it starts and what is bad.
-fn pushdown(path: &Path, system: Vec<u8>, said: &mut Said) -> Result<Input, Status> {
-    let mut beside = |ending: &str| {
-        let path = path.with_extension(ending);
-        path.exists().then(|| bytes(&path, said)).transpose()
-    };
-    let (init, spec) = (beside("init")?, beside("spec")?);
-    let reading = postbop_front::pds::read(&system, init.as_deref(), spec.as_deref());
-    for (ending, part) in
-        [("pds", Some(&reading.system)), ("init", reading.init.as_ref()), ("spec", reading.spec.as_ref())]
-    {
-        if let Some(Part { text, diagnostics }) = part {
-            let name = path.with_extension(ending).display().to_string();
-            report::diagnostics::render(&name, text, &LineIndex::new(text), diagnostics, &mut said.err);
+    let _guard = Guard::new(said.limits);
+    let mut files = vec![named(source.file.clone(), said)?];
+    let format = Format::of(&file(&files[0]));
+    for path in format.beside().iter().map(|ending| source.file.with_extension(ending)) {
+        if path.exists() {
+            files.push(named(path, said)?);
         }
     }
-    let program = sound(reading.program.ok_or(Status::BadInput)?);
-    let (name, text) = (path.display().to_string(), reading.system.text);
-    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound: None })
+    let parts: Vec<File> = files.iter().map(file).collect();
+    let reading = postbop_front::read(&parts[..], options(source));
+    let names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
+    if said.verbose {
+        said.err.push_str(&format!("{}: read as {}\n", names[0], reading.format.name()));
+    }
+    for (at, name) in names.iter().enumerate() {
+        let found: Vec<Diagnostic> = reading.diagnostics.iter().filter(|d| d.file == at).cloned().collect();
+        if !found.is_empty() {
+            let text = reading.text_of(at);
+            render(&Shown { name, text, lines: &LineIndex::new(text) }, &found, said);
+        }
+    }
+    let Reading { text, program, thread_bound, .. } = reading;
+    let program = sound(program.ok_or(Status::BadInput)?);
+    let name = names.into_iter().next().unwrap_or_default();
+    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound })
+}
+
+fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {
+    let bytes = bytes(&path, said)?;
+    Ok((path.display().to_string(), bytes))
+}
+
+fn file((name, bytes): &(String, Vec<u8>)) -> File<'_> {
+    File { name, bytes }
 }
 
 /// A program that the front end made. One that is not well formed is a bug, which tests look for: it would cost every
@@ -144,26 +143,4 @@ fn sound(program: Program) -> Program {
         panic!("the front end made a program that is not well formed: {flaw}");
     }
     program
-}
-
-/// Reads a program graph.
-fn graph(name: String, bytes: Vec<u8>, said: &mut Said) -> Result<Input, Status> {
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let parsed = text::parse(&text).map_err(|error| format!("{name}:{}: {}", error.line, error.message));
-    let valid = parsed.and_then(|program| match validate(&program).into_iter().next() {
-        None => Ok(program),
-        Some(flaw) => Err(format!("{name}: not well formed: {flaw}")),
-    });
-    match valid {
-        // Spans of a graph point into the source it was made from, not into its own text.
-        Ok(program) => {
-            let limited = program.labels.iter().any(|label| label.name == THREAD_LIMIT);
-            let thread_bound = limited.then_some(program.threads.len());
-            Ok(Input { name, lines: LineIndex::new(""), text: String::new(), program, thread_bound })
-        }
-        Err(message) => {
-            said.err.push_str(&format!("error: {message}\n"));
-            Err(Status::BadInput)
-        }
-    }
 }

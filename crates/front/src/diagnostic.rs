@@ -91,6 +91,7 @@ codes! {
     NoStart            Error "E052" "a pushdown system without an initial configuration";
     WrongThreads       Error "E053" "a configuration of another number of threads";
     EmptyStack         Error "E054" "a rule for an empty stack";
+    BadGraph           Error "E055" "a program graph with a mistake";
     TwoMeanings        Warning "W001" "an expression that means two things in two dialects";
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";
@@ -112,7 +113,9 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong, in one line.
     pub message: String,
-    /// Where.
+    /// The file it is about, by its place among those that were read together.
+    pub file: usize,
+    /// Where in that file.
     pub span: Span,
     /// A few words to write beside the place.
     pub label: Option<String>,
@@ -129,6 +132,7 @@ impl Diagnostic {
             code,
             severity: code.severity(),
             message: message.into(),
+            file: 0,
             span,
             label: None,
             notes: Vec::new(),

@@ -1,26 +1,31 @@
 //! Room `front`: sources to program graphs.
 //!
-//! [`read`] takes the bytes of a Boolean program in any dialect of the family (SLAM's Bebop, Moped, Getafix,
-//! SatAbs) to a [`Program`], [`format`](format()) to canonical source. Neither fails: what is wrong comes back as
-//! [`Diagnostic`]s, as many as one run can find.
+//! [`read`](read()) takes a source to a [`Program`](postbop_ir::Program): a Boolean program in any dialect of the family
+//! (SLAM's Bebop, Moped, Getafix, SatAbs), a pushdown system, or a program graph. [`properties`](properties()) says what is
+//! checked of it by default, [`format`](format()) takes a Boolean program to canonical source. Reading does not fail: what is
+//! wrong comes back as [`Diagnostic`]s, as many as one run can find.
 //!
 //! ```
 //! let reading = postbop_front::read(b"decl x; void main() begin assert(x); end", Default::default());
 //! assert!(reading.diagnostics.is_empty());
-//! assert_eq!(reading.program.unwrap().checks.len(), 1);
+//! let program = reading.program.unwrap();
+//! assert_eq!(postbop_front::properties(&program, &reading.text)[0].name, "assert:1");
 //! ```
 
 pub mod bp;
 pub mod diagnostic;
 pub mod fix;
 pub mod pds;
+pub mod properties;
+pub mod read;
 pub mod source;
 
 pub use diagnostic::{Code, Diagnostic, Severity};
+pub use properties::{Property, properties, property};
+pub use read::{File, Format, LARGEST, Reading, Source, read};
 pub use source::{LineIndex, line_column};
 
 use diagnostic::Sink;
-use postbop_ir::{Program, Span};
 
 /// Which tools a Boolean program was written for, where that makes a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -48,30 +53,6 @@ impl Default for Options {
     fn default() -> Self {
         Options { dialect: Dialect::Auto, threads: 3 }
     }
-}
-
-/// What was read.
-#[derive(Debug)]
-pub struct Reading {
-    /// The source as text, with the same byte offsets as the input.
-    pub text: String,
-    /// The program, if there is no error.
-    pub program: Option<Program>,
-    /// The first construct that makes it a program of several threads, if it is one.
-    pub concurrent: Option<Span>,
-    /// If the program starts threads as it runs: how many of them it was given room for, those included that are there
-    /// from the beginning. A run that needs more gets to the label [`postbop_ir::program::THREAD_LIMIT`].
-    pub thread_bound: Option<usize>,
-    /// What is wrong or doubtful, in the order of the source.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// Reads a Boolean program.
-pub fn read(bytes: &[u8], options: Options) -> Reading {
-    let text = source::decode(bytes);
-    let mut sink = Sink::default();
-    let bp::Read { program, concurrent, thread_bound } = bp::read(&text, options, &mut sink);
-    Reading { program, concurrent, thread_bound, diagnostics: sink.finish(), text }
 }
 
 /// The canonical source of a Boolean program: the same program, comments and all, laid out in one way, and with

@@ -2,7 +2,8 @@
 
 use super::check::{budget, on_deep_stack};
 use crate::args::{Fixpoint, RunFormulas};
-use crate::report::{diagnostics, text};
+use crate::report::diagnostics::{Shown, render};
+use crate::report::text;
 use crate::{Said, Status, input, properties};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
@@ -42,7 +43,8 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
-        diagnostics::render(&name, &source, &LineIndex::new(&source), &flaws, &mut said.err);
+        let lines = LineIndex::new(&source);
+        render(&Shown { name: &name, text: &source, lines: &lines }, &flaws, said);
         Status::BadInput
     })?;
     if args.question.stats {

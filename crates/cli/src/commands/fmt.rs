@@ -1,24 +1,27 @@
 //! Room `cli/commands`: `postbop fmt`.
 
 use crate::args::Fmt;
-use crate::input::Kind;
-use crate::{Said, Status, input, report};
-use postbop_front::{LineIndex, source};
+use crate::report::diagnostics::{Shown, render};
+use crate::{Said, Status, input};
+use postbop_front::{File, Format, LineIndex, source};
+use similar::TextDiff;
+use std::path::Path;
 
 /// Prints a program in canonical form.
 pub fn run(args: &Fmt, said: &mut Said) -> Status {
     let path = &args.source.file;
+    let name = path.display().to_string();
+    if args.write && path == Path::new("-") {
+        said.error("`--write` needs a file: standard input cannot be rewritten");
+        return Status::BadInput;
+    }
     let bytes = match input::bytes(path, said) {
         Ok(bytes) => bytes,
         Err(status) => return status,
     };
-    let other = match Kind::of(path, &bytes) {
-        Kind::Program => None,
-        Kind::Graph => Some("a program graph"),
-        Kind::Pushdown => Some("a pushdown system"),
-    };
-    if let Some(what) = other {
-        said.err.push_str(&format!("error: {}: is {what}; `fmt` is for Boolean programs\n", path.display()));
+    let format = Format::of(&File { name: &name, bytes: &bytes });
+    if format != Format::Program {
+        said.error(&format!("{name}: is {}; `fmt` is for Boolean programs", format.name()));
         return Status::BadInput;
     }
     let formatted = match postbop_front::format(&bytes, input::options(&args.source)) {
@@ -26,13 +29,7 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
         Err(diagnostics) => {
             let text = source::decode(&bytes);
             let lines = LineIndex::new(&text);
-            report::diagnostics::render(
-                &path.display().to_string(),
-                &text,
-                &lines,
-                &diagnostics,
-                &mut said.err,
-            );
+            render(&Shown { name: &name, text: &text, lines: &lines }, &diagnostics, said);
             return Status::BadInput;
         }
     };
@@ -40,14 +37,17 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
     match (args.check, args.write) {
         (true, _) if same => Status::Good,
         (true, _) => {
-            said.err.push_str(&format!("{}: not in canonical form\n", path.display()));
+            said.err.push_str(&format!("{name}: not in canonical form\n"));
+            if !said.quiet {
+                said.out.push_str(&difference(&name, &String::from_utf8_lossy(&bytes), &formatted));
+            }
             Status::Violated
         }
         (_, true) if same => Status::Good,
         (_, true) => match std::fs::write(path, formatted) {
             Ok(()) => Status::Good,
             Err(error) => {
-                said.err.push_str(&format!("error: {}: {error}\n", path.display()));
+                said.error(&format!("{name}: {error}"));
                 Status::BadInput
             }
         },
@@ -56,4 +56,11 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
             Status::Good
         }
     }
+}
+
+/// What would change, as `diff -u` writes it.
+fn difference(name: &str, before: &str, after: &str) -> String {
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(2)).diff_lines(before, after);
+    let (from, to) = (name.to_owned(), format!("{name} (canonical)"));
+    diff.unified_diff().header(&from, &to).to_string()
 }

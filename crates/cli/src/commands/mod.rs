@@ -1,7 +1,10 @@
 //! Room `cli/commands`: what each command does.
 
 pub mod check;
+pub mod explain;
 pub mod fixpoint;
 pub mod fmt;
+pub mod generate;
 pub mod replay;
+pub mod several;
 pub mod show;

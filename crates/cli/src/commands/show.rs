@@ -34,7 +34,7 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
-        for label in properties::shown(program) {
+        for label in postbop_front::properties::labels(program) {
             let loc = program.locs[label.loc];
             let (line, _) = input.position(loc.span);
             let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs[loc.proc].name, label.name);

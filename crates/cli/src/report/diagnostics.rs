@@ -1,13 +1,14 @@
-//! Room `cli/report`: diagnostics drawn under the source.
+//! Room `cli/report`: diagnostics drawn under the source, or as JSON.
 //!
 //! The drawing is a library's. What we add is a window: of a line of ten megabytes only the neighbourhood of the
 //! problem is shown.
 
+use crate::said::Said;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use postbop_front::{Diagnostic, LineIndex, Severity};
 use postbop_ir::Span;
+use serde_json::{Value, json};
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::ops::Range;
 
 /// How many bytes of a line to show on either side of a problem, and how many of the problem itself.
@@ -17,30 +18,62 @@ const WIDEST: usize = 100;
 /// How many diagnostics to show.
 const MOST: usize = 110;
 
-/// Draws the diagnostics.
-pub fn render(name: &str, text: &str, lines: &LineIndex, diagnostics: &[Diagnostic], out: &mut String) {
-    let renderer = if std::io::stderr().is_terminal() { Renderer::styled() } else { Renderer::plain() };
-    for diagnostic in diagnostics.iter().take(MOST) {
-        draw(&renderer, name, text, lines, diagnostic, out);
+/// A file that diagnostics are about.
+pub struct Shown<'a> {
+    /// What users call it.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Its lines.
+    pub lines: &'a LineIndex,
+}
+
+/// Draws the diagnostics of a file; keeps them as data if the report is for programs.
+pub fn render(file: &Shown, diagnostics: &[Diagnostic], said: &mut Said) {
+    let renderer = if said.color { Renderer::styled() } else { Renderer::plain() };
+    let wanted = diagnostics.iter().filter(|diagnostic| diagnostic.is_error() || !said.quiet);
+    let wanted: Vec<&Diagnostic> = wanted.collect();
+    if let Some(list) = &mut said.diagnostics {
+        list.extend(wanted.iter().map(|diagnostic| as_json(file, diagnostic)));
     }
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count();
-    if diagnostics.len() > MOST {
-        let _ = writeln!(out, "… and {} more", diagnostics.len() - MOST);
+    for diagnostic in wanted.iter().take(MOST) {
+        draw(&renderer, file, diagnostic, &mut said.err);
     }
+    if wanted.len() > MOST {
+        let _ = writeln!(said.err, "… and {} more", wanted.len() - MOST);
+    }
+    let errors = wanted.iter().filter(|diagnostic| diagnostic.is_error()).count();
     if errors > 0 {
         let s = if errors == 1 { "" } else { "s" };
-        let _ = writeln!(out, "{name}: {errors} error{s}");
+        let _ = writeln!(said.err, "{}: {errors} error{s}", file.name);
     }
 }
 
-fn draw(
-    renderer: &Renderer,
-    name: &str,
-    text: &str,
-    lines: &LineIndex,
-    diagnostic: &Diagnostic,
-    out: &mut String,
-) {
+/// A diagnostic for programs. Lines and columns count from 1.
+fn as_json(file: &Shown, diagnostic: &Diagnostic) -> Value {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let place = |at: u32| file.lines.line_column(file.text, at);
+    let ((line, column), (end_line, end_column)) = (place(diagnostic.span.start), place(diagnostic.span.end));
+    let mut value = json!({
+        "code": diagnostic.code.text(),
+        "severity": severity,
+        "file": file.name,
+        "line": line,
+        "column": column,
+        "end": { "line": end_line, "column": end_column },
+        "message": diagnostic.message,
+    });
+    if let Some(hint) = &diagnostic.hint {
+        value["hint"] = hint.as_str().into();
+    }
+    value
+}
+
+fn draw(renderer: &Renderer, file: &Shown, diagnostic: &Diagnostic, out: &mut String) {
+    let Shown { name, text, lines } = *file;
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -47,7 +47,6 @@ fn bad_usage_is_status_2() {
         &["check", HOLDS, "--memory", "lots"],
         &["check", HOLDS, "--trace", "some"],
         &["check", HOLDS, "--format", "xml"],
-        &["check", HOLDS, HOLDS],
         &["check", HOLDS, "--target", "NOSUCH"],
         &["fmt", HOLDS, "--check", "--write"],
         &["replay", HOLDS, HOLDS],

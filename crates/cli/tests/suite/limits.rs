@@ -75,3 +75,39 @@ fn an_interrupt_ends_with_a_verdict() {
     assert!(start.elapsed() < Duration::from_secs(5), "it took its time");
     assert_eq!(ran.last(), "VERDICT: unknown (interrupted)");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn endless_input_ends() {
+    let system = scratch("endless.pds", "1\nPDA 0 0\n0 0 -> 0 -\n");
+    let init = system.with_extension("init");
+    let _ = std::fs::remove_file(&init);
+    std::os::unix::fs::symlink("/dev/zero", &init).expect("a link");
+    let system = system.to_str().expect("plain names");
+    let program = "tests/cases/basics/assume_blocks.bp";
+    let endless: [&[&str]; 6] = [
+        &["check", "/dev/zero"],
+        &["fmt", "/dev/zero"],
+        &["check", "/dev/zero", "--memory", "20M"],
+        &["check", system],
+        &["replay", program, "/dev/zero"],
+        &["fixpoint", "run", program, "--formula", "/dev/zero"],
+    ];
+    for args in endless {
+        let ran = postbop(args).with(2);
+        assert!(ran.err.contains("error[E008]: the file is larger than "), "{args:?}: {}", ran.err);
+    }
+    std::fs::remove_file(init).expect("it was there");
+}
+
+#[test]
+fn limits_govern_reading_too() {
+    let arrays: String = (0..900).map(|at| format!("decl a{at}[4096];\n")).collect();
+    let path = scratch("arrays_large.bp", format!("{arrays}void main() begin skip; end\n"));
+    let path = path.to_str().expect("plain names");
+    let ran = postbop(&["check", path, "--memory", "50M"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 50 MB)");
+    let ran = postbop(&["check", path, "--timeout", "20ms", "--format", "json"]).with(3);
+    let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"time limit of 0.02 s".into()));
+}

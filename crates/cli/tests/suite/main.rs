@@ -8,6 +8,7 @@ mod bad_input;
 mod cases;
 mod command_line;
 mod common;
+mod conventions;
 mod corpus;
 mod documents;
 mod formulas;

@@ -28,8 +28,9 @@ pub mod scope;
 pub mod token;
 pub mod tree;
 
-use crate::diagnostic::{Code, Diagnostic, Sink};
-use crate::{Dialect, Options};
+use crate::diagnostic::Sink;
+use crate::read::too_large;
+use crate::{Dialect, LARGEST, Options};
 use lexer::Lexed;
 use postbop_ir::{Program, Span};
 use tree::Tree;
@@ -42,8 +43,8 @@ struct Source<'t> {
 }
 
 fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source<'t>> {
-    if u32::try_from(text.len()).is_err() {
-        sink.push(Diagnostic::new(Code::TooMany, Span::default(), "a source of 4 GiB or more"));
+    if text.len() > LARGEST {
+        sink.push(too_large(LARGEST));
         return None;
     }
     let mut trial = Sink::default();

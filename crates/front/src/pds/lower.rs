@@ -16,7 +16,8 @@
 //!
 //! # Cost
 //! A location for each pushed symbol and each symbol that can take its place: linear for what comes from programs, where
-//! symbols of different procedures are different, and quadratic at worst. There is a limit.
+//! symbols of different procedures are different, and quadratic at worst. Each thread asks about the tops of all others,
+//! which is quadratic in the number of threads. Both have a limit.
 
 use super::parse::{Change, Configuration, Rule, System};
 use crate::diagnostic::{Code, Diagnostic, Sink};
@@ -26,7 +27,7 @@ use rustc_hash::FxHashMap;
 /// Where runs end in a bad configuration.
 const ERROR: &str = "ERROR";
 
-/// The most edges of a program.
+/// The most edges of a program, and the most questions about tops on them.
 const MOST: usize = 5_000_000;
 
 /// What is on top of a stack; nothing, if the thread has ended.
@@ -40,6 +41,8 @@ struct Lowering<'a> {
     shared: VarId,
     /// Whether a thread has this on top, for what the other threads need to know.
     watched: FxHashMap<(usize, Top), VarId>,
+    /// How often an edge asks what another thread has on top.
+    questions: usize,
     /// The thread at hand: its number, its rules by the top they apply to, and its procedures so far by the symbol with
     /// which they begin.
     thread: usize,
@@ -74,6 +77,7 @@ pub fn lower(
         out,
         shared,
         watched: FxHashMap::default(),
+        questions: 0,
         thread: 0,
         rules: FxHashMap::default(),
         procs: FxHashMap::default(),
@@ -91,8 +95,13 @@ pub fn lower(
     for (thread, pda) in system.threads.iter().enumerate() {
         let alone = system.threads.len() == 1;
         lowering.thread(thread, &start.stacks[thread], alone.then(|| first.clone()));
-        if lowering.out.edges.len() > MOST {
-            let message = format!("the program of these rules would have more than {MOST} edges");
+        let many = match (lowering.out.edges.len() > MOST, lowering.questions > MOST) {
+            (true, _) => Some("edges"),
+            (_, true) => Some("questions of threads about the tops of others"),
+            _ => None,
+        };
+        if let Some(what) = many {
+            let message = format!("the program of these rules would have more than {MOST} {what}");
             sink.push(Diagnostic::new(Code::TooMany, pda.span, message));
             return None;
         }
@@ -269,7 +278,8 @@ impl<'a> Lowering<'a> {
         if top.is_some() {
             for bad in self.wanting(top).filter(|bad| bad.shared == rule.to).collect::<Vec<_>>() {
                 let error = self.error(rule.span);
-                self.out.edge(from, error, action(self.others(guard.clone(), bad)), rule.span);
+                let condition = self.others(guard.clone(), bad);
+                self.out.edge(from, error, action(condition), rule.span);
             }
         }
     }
@@ -284,7 +294,8 @@ impl<'a> Lowering<'a> {
         let landing = self.out.inner(self.proc, span);
         for bad in wanting {
             let error = self.error(span);
-            let condition = self.others(self.is_shared(bad.shared), bad);
+            let guard = self.is_shared(bad.shared);
+            let condition = self.others(guard, bad);
             self.out.edge(landing, error, Action::Assume(condition), span);
         }
         let arrived = self.watched.get(&(self.thread, top)).map(|var| Action::Assign {
@@ -303,7 +314,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// The condition, and that the other threads are as a bad configuration wants them.
-    fn others(&self, mut code: Vec<Op>, bad: &Configuration) -> Expr {
+    fn others(&mut self, mut code: Vec<Op>, bad: &Configuration) -> Expr {
+        self.questions += bad.stacks.len();
         for (thread, stack) in bad.stacks.iter().enumerate().filter(|(thread, _)| *thread != self.thread) {
             code.extend([Op::Var(self.watched[&(thread, stack.last().copied())]), Op::And]);
         }

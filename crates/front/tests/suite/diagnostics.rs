@@ -69,6 +69,14 @@ fn cases_report_exactly_what_they_say() {
         let found = all.map(|diagnostic| diagnostic.code.text().to_owned()).collect();
         covered.extend(as_expected(&file, &reading.system.text, found));
     }
+    // A graph has no comments: the name of the file says what is expected.
+    for file in common::files(&common::root().join("tests/cases/diagnostics"), "ir") {
+        let reading = postbop_front::read(&std::fs::read(&file).expect("a case"), Default::default());
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        let found: Vec<_> = reading.diagnostics.iter().map(|diagnostic| diagnostic.code.text()).collect();
+        assert_eq!(found, [&name[..4]]);
+        covered.insert(name[..4].to_owned());
+    }
     // What a formula gets, the formulas of the command line's suite are there to show.
     for file in common::files(&common::root().join("tests/cases/formulas"), "fix") {
         let source = std::fs::read_to_string(&file).expect("a case");

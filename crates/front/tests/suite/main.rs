@@ -7,4 +7,5 @@ mod interleaving;
 mod limits;
 mod lowering;
 mod pds;
+mod reading;
 mod threads;

@@ -1,0 +1,44 @@
+//! Room `cli/commands`: `check` and `fmt` for several files, one after the other.
+//!
+//! Each file is a question of its own. The exit status is the worst of all.
+
+use crate::args::{Check, Fmt, Format, Source};
+use crate::{Said, Status};
+use std::path::PathBuf;
+
+/// Decides the properties of each program.
+pub fn check(args: &Check, said: &mut Said) -> Status {
+    let several = !args.more.is_empty();
+    each(&args.source, &args.more, said, |source, said| {
+        if several && args.format == Format::Human {
+            let gap = if said.out.is_empty() { "" } else { "\n" };
+            said.out.push_str(&format!("{gap}{}:\n", source.file.display()));
+        }
+        let (from, before) = (said.err.len(), said.out.len());
+        let status = super::check::run(&Check { source, more: Vec::new(), ..args.clone() }, said);
+        if status == Status::BadInput && said.out.len() == before {
+            said.report_bad_input(from);
+        }
+        status
+    })
+}
+
+/// Prints each program in canonical form.
+pub fn fmt(args: &Fmt, said: &mut Said) -> Status {
+    each(&args.source, &args.more, said, |source, said| {
+        super::fmt::run(&Fmt { source, more: Vec::new(), ..args.clone() }, said)
+    })
+}
+
+fn each(
+    first: &Source,
+    more: &[PathBuf],
+    said: &mut Said,
+    mut act: impl FnMut(Source, &mut Said) -> Status,
+) -> Status {
+    let mut worst = Status::Good;
+    for file in std::iter::once(&first.file).chain(more) {
+        worst = worst.worst(act(Source { file: file.clone(), ..first.clone() }, said));
+    }
+    worst
+}

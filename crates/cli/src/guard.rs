@@ -1,0 +1,85 @@
+//! Room `cli`: limits of time and memory while a source is read.
+//!
+//! Engines ask their budget in every loop. The front end asks nobody: it is linear in its source, and knows neither
+//! clocks nor memory. So a second thread looks on while it works. When a limit is reached there is nothing to keep, and the
+//! verdict is `unknown`: it is written and the process ends.
+
+use crate::args::Question;
+use crate::{ALLOCATOR, Status};
+use postbop_front::LARGEST;
+use serde_json::json;
+use std::io::Write;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How often the guard looks.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How many times the size of a source its program takes, about: a larger source is not even begun.
+const GROWTH: u64 = 40;
+
+/// What reading may cost.
+#[derive(Clone, Copy, Default)]
+pub struct Limits {
+    memory: Option<u64>,
+    time: Option<(Instant, Duration)>,
+    /// Whether the verdict is written as JSON.
+    json: bool,
+}
+
+impl Limits {
+    /// The limits that were asked for. The time is that since now.
+    pub fn new(question: &Question, json: bool) -> Self {
+        let time = question.timeout.map(|limit| (Instant::now(), limit));
+        Limits { memory: Some(question.memory), time, json }
+    }
+
+    /// The largest file that is worth reading.
+    pub fn largest(&self) -> usize {
+        let affordable = self.memory.map_or(LARGEST as u64, |memory| memory / GROWTH);
+        LARGEST.min(usize::try_from(affordable).unwrap_or(LARGEST))
+    }
+
+    /// The limit that is exceeded now, if one is.
+    fn exceeded(&self) -> Option<String> {
+        let memory = self.memory.filter(|memory| ALLOCATOR.allocated() as u64 > *memory);
+        let time = self.time.filter(|(start, limit)| start.elapsed() > *limit);
+        let memory = memory.map(|memory| format!("memory limit of {} MB", memory as f64 / 1e6));
+        memory.or(time.map(|(_, limit)| format!("time limit of {} s", limit.as_secs_f64())))
+    }
+
+    fn verdict(&self, why: &str) -> String {
+        match self.json {
+            true => {
+                let report =
+                    json!({ "schema": "postbop/1", "verdict": "unknown", "reason": why, "properties": [] });
+                format!("{report}\n")
+            }
+            false => format!("VERDICT: unknown ({why})\n"),
+        }
+    }
+}
+
+/// A thread that ends the process when a limit is exceeded, as long as this lives.
+pub struct Guard(#[allow(dead_code, reason = "to be dropped")] Option<Sender<()>>);
+
+impl Guard {
+    /// Begins to look on, if there are limits.
+    pub fn new(limits: Limits) -> Self {
+        if limits.memory.is_none() && limits.time.is_none() {
+            return Guard(None);
+        }
+        let (alive, dropped) = channel::<()>();
+        let look = move || {
+            while let Err(RecvTimeoutError::Timeout) = dropped.recv_timeout(PAUSE) {
+                if let Some(why) = limits.exceeded() {
+                    let _ = std::io::stdout().write_all(limits.verdict(&why).as_bytes());
+                    let _ = std::io::stdout().flush();
+                    std::process::exit(Status::Unknown as i32);
+                }
+            }
+        };
+        let started = std::thread::Builder::new().stack_size(64 << 10).spawn(look);
+        Guard(started.is_ok().then_some(alive))
+    }
+}

@@ -1,0 +1,74 @@
+//! Room `cli`: what a command has to say, and in which manner.
+
+use crate::args::{Args, Color, Command, Fixpoint, Format};
+use crate::guard::Limits;
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+
+/// What a command has to say.
+#[derive(Default)]
+pub struct Said {
+    /// For standard output.
+    pub out: String,
+    /// For standard error.
+    pub err: String,
+    /// Whether diagnostics are in colour.
+    pub color: bool,
+    /// Whether warnings are left out.
+    pub quiet: bool,
+    /// Whether to tell what a file was taken for.
+    pub verbose: bool,
+    /// What reading may cost.
+    pub limits: Limits,
+    /// If the report is JSON: the diagnostics so far, as JSON too.
+    pub diagnostics: Option<Vec<Value>>,
+}
+
+impl Said {
+    /// Nothing yet, to be said as the arguments ask.
+    pub fn new(args: &Args) -> Self {
+        let question = match &args.command {
+            Command::Check(check) => Some(&check.question),
+            Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question),
+            _ => None,
+        };
+        let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
+        Said {
+            color: in_color(args.manner.color),
+            quiet: args.manner.quiet,
+            verbose: args.manner.verbose,
+            limits: question.map_or_else(Limits::default, |question| Limits::new(question, json)),
+            diagnostics: json.then(Vec::new),
+            ..Said::default()
+        }
+    }
+
+    /// Says that something went wrong that is no diagnostic of a source.
+    pub fn error(&mut self, message: &str) {
+        self.err.push_str(&format!("error: {message}\n"));
+    }
+
+    /// After bad input to a command whose report is JSON: the report, which has diagnostics in place of properties. `from` is
+    /// where the messages about this input begin.
+    pub fn report_bad_input(&mut self, from: usize) {
+        let Some(mut list) = self.diagnostics.take() else { return };
+        let plain = self.err[from..].lines().filter_map(|line| line.strip_prefix("error: "));
+        list.extend(plain.map(|message| json!({ "severity": "error", "message": message })));
+        let report = json!({ "schema": "postbop/1", "verdict": "error", "diagnostics": list });
+        self.out.push_str(&format!("{report}\n"));
+        self.diagnostics = Some(Vec::new());
+    }
+}
+
+/// Whether to use colours: by default on a terminal that has them, unless the user's environment says no.
+fn in_color(wish: Color) -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    match wish {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
+            std::io::stderr().is_terminal() && set("NO_COLOR").is_none() && !dumb
+        }
+    }
+}

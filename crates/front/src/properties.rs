@@ -1,0 +1,136 @@
+//! Room `front`: what is checked of a program unless somebody asks for something else, and what these properties are
+//! called.
+//!
+//! The properties of a program are its assertions, its array accesses, and the labels that are errors by custom. An
+//! assertion is called `assert:LINE`, or `assert:LINE:COLUMN` where several stand on one line; an access `bounds:LINE`.
+//! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`.
+
+use crate::source::LineIndex;
+use postbop_ir::program::{Label, THREAD_LIMIT};
+use postbop_ir::{Check, CheckKind, LocId, Program};
+use std::collections::{HashMap, HashSet};
+
+/// The labels that are errors by custom.
+const CUSTOMARY: [&str; 2] = ["ERROR", "SLIC_ERROR"];
+
+/// Locations that must not be reached, and what they are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Property {
+    /// The name, such as `assert:9` or `ERROR`.
+    pub name: String,
+    /// The locations.
+    pub locs: Vec<LocId>,
+}
+
+/// The properties of a program: every assertion and array access, and the labels that are errors by custom. `text` is
+/// the source that its spans point into, or nothing if there is none.
+pub fn properties(program: &Program, text: &str) -> Vec<Property> {
+    let mut all = checks(program, text);
+    for label in CUSTOMARY {
+        let locs = labelled(program, label, None);
+        if !locs.is_empty() {
+            all.push(Property { name: label.to_owned(), locs });
+        }
+    }
+    all
+}
+
+/// The property of this name. `Err` says what is wrong with the name.
+pub fn property(program: &Program, text: &str, name: &str) -> Result<Property, String> {
+    if is_check(name) {
+        // On a line with several, `assert:9` means all of them.
+        let mut locs = Vec::new();
+        for check in checks(program, text) {
+            let rest = check.name.strip_prefix(name);
+            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
+                locs.extend(check.locs);
+            }
+        }
+        if !locs.is_empty() {
+            return Ok(Property { name: name.to_owned(), locs });
+        }
+    }
+    let mut locs = labelled(program, name, None);
+    if locs.is_empty()
+        && let Some((proc, label)) = name.split_once(':')
+    {
+        locs = labelled(program, label, Some(proc));
+        if locs.is_empty() && program.procs.iter().all(|other| other.name != proc) {
+            return Err(match is_check(name) {
+                true => format!("there is no property `{name}`; `postbop list` shows those there are"),
+                false => format!("there is no procedure `{proc}`"),
+            });
+        }
+    }
+    match locs.is_empty() {
+        false => Ok(Property { name: name.to_owned(), locs }),
+        true => Err(unknown(program, name)),
+    }
+}
+
+/// The labels that the source has, without those that a translation added.
+pub fn labels(program: &Program) -> impl Iterator<Item = &Label> {
+    program.labels.iter().filter(|label| label.name != THREAD_LIMIT)
+}
+
+fn kind(check: &Check) -> &'static str {
+    match check.kind {
+        CheckKind::Assert => "assert",
+        CheckKind::Bounds => "bounds",
+    }
+}
+
+/// Whether a name looks like that of an assertion or an access.
+fn is_check(name: &str) -> bool {
+    name.starts_with("assert:") || name.starts_with("bounds:")
+}
+
+/// The assertions and array accesses. A procedure that two threads use is there twice, and `a[i]` in an expression that
+/// was copied as well: what stands at one place of the source is one property.
+fn checks(program: &Program, text: &str) -> Vec<Property> {
+    let lines = LineIndex::new(text);
+    let name = |check: &Check, full: bool| {
+        let kind = kind(check);
+        if text.is_empty() {
+            // A graph has no lines.
+            return format!("{kind}:{}", check.loc);
+        }
+        let (line, column) = lines.line_column(text, check.span.start);
+        if full { format!("{kind}:{line}:{column}") } else { format!("{kind}:{line}") }
+    };
+    let mut places: HashMap<String, HashSet<String>> = HashMap::new();
+    for check in &program.checks {
+        places.entry(name(check, false)).or_default().insert(name(check, true));
+    }
+    let mut merged: Vec<Property> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for check in &program.checks {
+        let short = name(check, false);
+        let name = if places[&short].len() > 1 { name(check, true) } else { short };
+        let at = *known.entry(name.clone()).or_insert(merged.len());
+        match merged.get_mut(at) {
+            Some(property) => property.locs.push(check.loc),
+            None => merged.push(Property { name, locs: vec![check.loc] }),
+        }
+    }
+    merged
+}
+
+fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
+    let here = |loc: LocId| proc.is_none_or(|proc| program.procs[program.locs[loc].proc].name == proc);
+    let such = program.labels.iter().filter(|other| other.name == label && here(other.loc));
+    such.map(|label| label.loc).collect()
+}
+
+fn unknown(program: &Program, name: &str) -> String {
+    let mut labels: Vec<&str> = labels(program).map(|label| label.name.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));
+    match (like, labels.len()) {
+        (Some(like), _) => format!("there is no label `{name}`; did you mean `{like}`?"),
+        (None, 0) => format!("there is no label `{name}`: the program has no labels"),
+        (None, 1..=12) => format!("there is no label `{name}`; there are: {}", labels.join(", ")),
+        (None, _) => format!("there is no label `{name}`; `postbop list` shows those there are"),
+    }
+}
