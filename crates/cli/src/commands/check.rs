@@ -12,8 +12,8 @@ use postbop_ir::program::THREAD_LIMIT;
 use postbop_ir::{Expr, Program, Target, Task};
 use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 /// Decides the properties of a program.
@@ -51,8 +51,10 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
     if status == Status::Bug {
         said.err.push_str(&keep(program, &std::env::current_dir().unwrap_or_default()));
     }
-    // The process ends here. Its memory goes back at once, not piece by piece.
-    std::mem::forget((input, report));
+    if args.more.is_empty() {
+        // The process ends here. Its memory goes back at once, not piece by piece.
+        std::mem::forget((input, report));
+    }
     status
 }
 
@@ -160,7 +162,9 @@ fn status(verdicts: &[Verdict]) -> Status {
 
 /// The budget that was asked for; Ctrl-C calls the work off.
 pub fn budget(args: &Question) -> Budget {
-    let cancelled = Arc::new(AtomicBool::new(false));
+    // One for all files that are checked: there is one handler, which outlives them.
+    static CANCELLED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+    let cancelled = Arc::clone(&CANCELLED);
     let flag = Arc::clone(&cancelled);
     // The first Ctrl-C asks politely; the second is for a program that does not listen.
     let handler = move || {

@@ -9,13 +9,13 @@ use std::path::PathBuf;
 /// Decides the properties of each program.
 pub fn check(args: &Check, said: &mut Said) -> Status {
     let several = !args.more.is_empty();
-    each(&args.source, &args.more, said, |source, said| {
+    each(&args.source, &args.more, said, |source, rest, said| {
         if several && args.format == Format::Human {
             let gap = if said.out.is_empty() { "" } else { "\n" };
             said.out.push_str(&format!("{gap}{}:\n", source.file.display()));
         }
         let (from, before) = (said.err.len(), said.out.len());
-        let status = super::check::run(&Check { source, more: Vec::new(), ..args.clone() }, said);
+        let status = super::check::run(&Check { source, more: rest.to_vec(), ..args.clone() }, said);
         if status == Status::BadInput && said.out.len() == before {
             said.report_bad_input(from);
         }
@@ -25,20 +25,22 @@ pub fn check(args: &Check, said: &mut Said) -> Status {
 
 /// Prints each program in canonical form.
 pub fn fmt(args: &Fmt, said: &mut Said) -> Status {
-    each(&args.source, &args.more, said, |source, said| {
-        super::fmt::run(&Fmt { source, more: Vec::new(), ..args.clone() }, said)
+    each(&args.source, &args.more, said, |source, rest, said| {
+        super::fmt::run(&Fmt { source, more: rest.to_vec(), ..args.clone() }, said)
     })
 }
 
+/// Acts on each file, which it is given with those that are still to come; the worst status.
 fn each(
     first: &Source,
     more: &[PathBuf],
     said: &mut Said,
-    mut act: impl FnMut(Source, &mut Said) -> Status,
+    mut act: impl FnMut(Source, &[PathBuf], &mut Said) -> Status,
 ) -> Status {
-    let mut worst = Status::Good;
-    for file in std::iter::once(&first.file).chain(more) {
-        worst = worst.worst(act(Source { file: file.clone(), ..first.clone() }, said));
+    let mut worst = act(first.clone(), more, said);
+    for (at, file) in more.iter().enumerate() {
+        let source = Source { file: file.clone(), ..first.clone() };
+        worst = worst.worst(act(source, &more[at + 1..], said));
     }
     worst
 }
