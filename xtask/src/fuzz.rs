@@ -16,12 +16,11 @@ pub use score::Score;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
-use postbop_engine::fixpoint::library::LIBRARY;
-use postbop_engine::{Budget, Choice, Silent, Verdict, engines, verify};
+use postbop_engine::{Answer, Budget, EngineChoice, Silent, Verdict, engines, verify};
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
 use postbop_ir::walk::{Walked, walk};
-use postbop_ir::{LocId, Program, Target, Task, text, validate};
+use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text, validate};
 use std::time::{Duration, Instant};
 
 /// The most facts the judge may derive, and configurations the walk may visit.
@@ -130,11 +129,13 @@ pub fn examine(source: &str) -> Finding {
         Ok(program) => program,
         Err(what) => return Finding::Wrong(what),
     };
-    let targets = targets(&program);
-    let locs: Vec<&[LocId]> = targets.iter().map(|target| &target.locs[..]).collect();
-    let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::Agreed(Score::default()) };
+    let queries = queries(&program);
+    let targets = queries.iter().map(|query| query.locs());
+    let locs: Vec<&[LocId]> = targets.chain(queries.iter().map(|query| &query.guard[..])).collect();
+    let Ok(mut least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::Agreed(Score::default()) };
+    let guards = least.split_off(queries.len());
     if let Some(what) =
-        judge_flaw(&program, &targets, &least).or_else(|| engine_flaw(&program, &targets, &least))
+        judge_flaw(&program, &queries, &least).or_else(|| engine_flaw(&program, &queries, &least, &guards))
     {
         return Finding::Wrong(what);
     }
@@ -156,12 +157,16 @@ fn read(source: &str) -> Result<Program, String> {
     }
 }
 
-/// Every label and every check is a target.
-fn targets(program: &Program) -> Vec<Target> {
+/// Every label and every check is asked about.
+fn queries(program: &Program) -> Vec<Query> {
     let labels = program.labels.iter().filter(|label| label.name == "ERR");
-    let of_label = labels.map(|label| Target { name: label.name.clone(), locs: vec![label.loc] });
-    let checks = program.checks.iter().map(|check| Target { name: "check".into(), locs: vec![check.loc] });
-    of_label.chain(checks).collect()
+    let of_label = labels.map(|label| Query::reach("ERR", vec![label.loc]));
+    let of_check = program.checks.iter().map(|check| {
+        let fails = program.edges.iter().filter(|edge| edge.to == check.loc);
+        let guard = fails.map(|edge| edge.from).collect();
+        Query { guard, ..Query::reach("check", vec![check.loc]) }
+    });
+    of_label.chain(of_check).collect()
 }
 
 /// The graph is well formed, prints back, and is the graph of the canonical form.
@@ -197,44 +202,50 @@ pub fn spanless(program: &Program) -> String {
     lines.collect()
 }
 
-fn judge_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
-    for (target, &least) in targets.iter().zip(least) {
-        let walked = walk(program, &target.locs, WALK_LIMIT);
+fn judge_flaw(program: &Program, queries: &[Query], least: &[Option<Length>]) -> Option<String> {
+    for (query, least) in queries.iter().zip(least) {
+        let walked = walk(program, query.locs(), WALK_LIMIT);
         let agrees = match (walked, least) {
-            (Walked::Reached(steps), Some(least)) => steps == least,
-            (Walked::NotWithin(steps), Some(least)) => steps < least,
+            (Walked::Reached(steps), Some(least)) => Length::from(steps) == *least,
+            (Walked::NotWithin(steps), Some(least)) => Length::from(steps) < *least,
             (Walked::Never | Walked::NotWithin(_), None) => true,
             (Walked::Never, Some(_)) | (Walked::Reached(_), None) => false,
         };
         if !agrees {
-            return Some(format!("judge: {walked:?} by walking, {least:?} by judging {}", target.locs[0]));
+            return Some(format!("judge: {walked:?} by walking, {least:?} by judging {}", query.locs()[0]));
         }
     }
     None
 }
 
-fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
-    let named = engines().iter().filter(|engine| engine.name() != "fixpoint");
-    let named = named.map(|engine| (engine.name(), Choice::Named(engine.name())));
-    let formulas = LIBRARY.iter().map(|&algorithm| (algorithm.name, Choice::Algorithm(algorithm)));
-    for (name, choice) in named.chain([("auto", Choice::Auto)]).chain(formulas) {
-        for shortest in [false, true] {
-            let task = Task { program, targets, shortest };
-            if shortest && matches!(choice, Choice::Algorithm(_)) {
+fn engine_flaw(
+    program: &Program,
+    queries: &[Query],
+    least: &[Option<Length>],
+    guards: &[Option<Length>],
+) -> Option<String> {
+    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
+    for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
+        for prefer in [Prefer::Any, Prefer::FewestSteps] {
+            let task = Task { prefer, ..Task::new(program, queries) };
+            let shortest = task.shortest();
+            if shortest && name.starts_with("fixpoint") {
                 continue;
             }
             let report = verify(&task, choice, &Budget::unlimited(), &mut Silent);
-            for (verdict, &least) in report.verdicts.iter().zip(least) {
-                let agrees = match (verdict, least) {
-                    (Verdict::Holds, None) => true,
-                    (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == least as u128,
-                    (Verdict::Violated(trace), Some(least)) => trace.length() >= least as u128,
+            for ((answer, least), guard) in report.answers.iter().zip(least).zip(guards) {
+                let agrees = match (&answer.verdict, least) {
+                    (Verdict::Holds { .. }, None) => {
+                        answer.vacuous.is_none_or(|vacuous| vacuous == guard.is_none())
+                    }
+                    (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == *least,
+                    (Verdict::Violated(trace), Some(least)) => trace.length() >= *least,
                     _ => false,
                 };
                 if !agrees {
-                    let said = said(verdict);
+                    let said = said(answer);
                     return Some(format!(
-                        "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
+                        "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}, guard {guard:?}"
                     ));
                 }
             }
@@ -244,12 +255,12 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
 }
 
 /// A verdict in short.
-fn said(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Holds => "holds".into(),
-        Verdict::Violated(trace) => format!("violated in {} steps", trace.length()),
-        Verdict::Interleaved(run) => {
-            format!("violated with {} switches in {} rounds", run.switches(), run.rounds())
+fn said(answer: &Answer) -> String {
+    match &answer.verdict {
+        Verdict::Holds { within, .. } => format!("holds within {within:?}, vacuously {:?}", answer.vacuous),
+        Verdict::Violated(trace) => {
+            let (steps, switches, rounds) = (trace.length(), trace.switches(), trace.rounds());
+            format!("violated in {steps} steps with {switches} switches in {rounds} rounds")
         }
         Verdict::Unknown(why) => format!("unknown ({why})"),
     }

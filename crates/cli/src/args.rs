@@ -2,7 +2,6 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES};
-use postbop_front::Options;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -160,8 +159,8 @@ pub struct Source {
     pub dialect: Dialect,
     /// Programs that start threads as they run: room for this many threads, those included that are there from the
     /// beginning
-    #[arg(long, value_name = "N", default_value_t = Options::default().threads as u32, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub threads: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: Option<u32>,
 }
 
 /// How operators bind.
@@ -200,7 +199,13 @@ pub struct Check {
     /// The algorithm of `fixpoint`, as in `fixpoint list`
     #[arg(long, value_name = "NAME", value_parser = algorithm_names())]
     pub algorithm: Option<String>,
-    /// Give a trace of the least number of steps
+    /// Stop at the first violation; by default every property gets an answer
+    #[arg(long)]
+    pub first: bool,
+    /// A program without properties is not an error
+    #[arg(long)]
+    pub allow_empty: bool,
+    /// Give a trace of the least number of steps; of a program with threads, of context switches or rounds
     #[arg(long)]
     pub shortest: bool,
     /// How much of a trace to print

@@ -19,8 +19,6 @@ pub struct Input {
     pub lines: LineIndex,
     /// The program.
     pub program: Program,
-    /// If the program starts threads as it runs, for how many there is room.
-    pub thread_bound: Option<usize>,
 }
 
 impl Input {
@@ -86,43 +84,59 @@ fn at_most(limit: usize, from: impl Read) -> std::io::Result<Option<Vec<u8>>> {
     Ok((bytes.len() <= limit).then_some(bytes))
 }
 
-/// The options of the front end.
-pub fn options(source: &Source) -> Options {
+/// The options of the front end, with room for so many threads.
+pub fn options(source: &Source, threads: Option<u32>) -> Options {
     let dialect = match source.dialect {
         Dialect::Auto => postbop_front::Dialect::Auto,
         Dialect::Slam => postbop_front::Dialect::Slam,
         Dialect::Satabs => postbop_front::Dialect::Satabs,
     };
-    Options { dialect, threads: source.threads as usize }
+    let threads = threads.map_or(Options::default().threads, |threads| threads as usize);
+    Options { dialect, threads }
+}
+
+/// The files of one program, each with its name.
+pub struct Files(Vec<(String, Vec<u8>)>);
+
+impl Files {
+    /// Reads the files.
+    pub fn open(source: &Source, said: &mut Said) -> Result<Self, Status> {
+        let mut files = vec![named(source.file.clone(), said)?];
+        let format = Format::of(&file(&files[0]));
+        for path in format.beside().iter().map(|ending| source.file.with_extension(ending)) {
+            if path.exists() {
+                files.push(named(path, said)?);
+            }
+        }
+        Ok(Files(files))
+    }
+
+    /// The program, and what is wrong with it.
+    pub fn program(&self, options: Options, said: &mut Said) -> Result<Input, Status> {
+        let parts: Vec<File> = self.0.iter().map(file).collect();
+        let reading = postbop_front::read(&parts[..], options);
+        let names = self.0.iter().map(|(name, _)| name);
+        if said.verbose {
+            said.err.push_str(&format!("{}: read as {}\n", self.0[0].0, reading.format.name()));
+        }
+        for (at, name) in names.enumerate() {
+            let found: Vec<Diagnostic> =
+                reading.diagnostics.iter().filter(|d| d.file == at).cloned().collect();
+            if !found.is_empty() {
+                let text = reading.text_of(at);
+                render(&Shown { name, text, lines: &LineIndex::new(text) }, &found, said);
+            }
+        }
+        let Reading { text, program, .. } = reading;
+        let program = sound(program.ok_or(Status::BadInput)?);
+        Ok(Input { name: self.0[0].0.clone(), lines: LineIndex::new(&text), text, program })
+    }
 }
 
 /// Reads a program, with the files beside it that belong to it, and says what is wrong with it.
 pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     let _guard = Guard::new(said.limits);
-    let mut files = vec![named(source.file.clone(), said)?];
-    let format = Format::of(&file(&files[0]));
-    for path in format.beside().iter().map(|ending| source.file.with_extension(ending)) {
-        if path.exists() {
-            files.push(named(path, said)?);
-        }
-    }
-    let parts: Vec<File> = files.iter().map(file).collect();
-    let reading = postbop_front::read(&parts[..], options(source));
-    let names: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
-    if said.verbose {
-        said.err.push_str(&format!("{}: read as {}\n", names[0], reading.format.name()));
-    }
-    for (at, name) in names.iter().enumerate() {
-        let found: Vec<Diagnostic> = reading.diagnostics.iter().filter(|d| d.file == at).cloned().collect();
-        if !found.is_empty() {
-            let text = reading.text_of(at);
-            render(&Shown { name, text, lines: &LineIndex::new(text) }, &found, said);
-        }
-    }
-    let Reading { text, program, thread_bound, .. } = reading;
-    let program = sound(program.ok_or(Status::BadInput)?);
-    let name = names.into_iter().next().unwrap_or_default();
-    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound })
+    Files::open(source, said)?.program(options(source, source.threads), said)
 }
 
 fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod guard;
 mod input;
+mod output;
 mod properties;
 mod report;
 mod said;
@@ -74,11 +75,11 @@ fn main() -> ExitCode {
             .push_str("postbop: this is a bug in postbop; please report it with the input that caused it\n");
         Status::Bug
     });
-    finish(status, &said)
+    finish(status, &mut said)
 }
 
 /// Writes what was said. The status is that of the command, unless the output is lost.
-fn finish(status: Status, said: &Said) -> ExitCode {
+fn finish(status: Status, said: &mut Said) -> ExitCode {
     let mut status = status;
     let mut failed = |to: &str, written: io::Result<()>| match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -88,7 +89,7 @@ fn finish(status: Status, said: &Said) -> ExitCode {
         _ => {}
     };
     failed("standard error", write(&mut io::stderr(), &said.err));
-    failed("standard output", write(&mut io::stdout(), &said.out));
+    failed("standard output", said.out.finish());
     ExitCode::from(status as u8)
 }
 
@@ -104,7 +105,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         && error.kind() != io::ErrorKind::BrokenPipe
     {
         said.err = format!("error: standard output: {error}\n");
-        return finish(Status::BadInput, &said);
+        return finish(Status::BadInput, &mut said);
     }
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
@@ -112,5 +113,5 @@ fn usage(error: &clap::Error) -> ExitCode {
     {
         said.err = format!("hint: to check a program, write `postbop check {word}`\n");
     }
-    finish(status, &said)
+    finish(status, &mut said)
 }

@@ -1,17 +1,13 @@
-//! Room `cli`: which locations must not be reached.
+//! Room `cli`: which properties are checked.
 
 use crate::input::Input;
-use postbop_front::{Property, properties, property};
-use postbop_ir::{Program, Target};
+use postbop_front::{properties, property};
+use postbop_ir::Query;
 
-/// The targets that the user names, or else those that are checked by default. `Err` says what is wrong with a name.
-pub fn targets(input: &Input, program: &Program, named: &[String]) -> Result<Vec<Target>, String> {
+/// The properties that the user names, or else those that are checked by default. `Err` says what is wrong with a name.
+pub fn queries(input: &Input, named: &[String]) -> Result<Vec<Query>, String> {
     if named.is_empty() {
-        return Ok(properties(program, &input.text).into_iter().map(target).collect());
+        return Ok(properties(&input.program, &input.text));
     }
-    named.iter().map(|name| property(program, &input.text, name).map(target)).collect()
-}
-
-fn target(Property { name, locs }: Property) -> Target {
-    Target { name, locs }
+    named.iter().map(|name| property(&input.program, &input.text, name)).collect()
 }

@@ -2,14 +2,15 @@
 
 use crate::args::{Args, Color, Command, Fixpoint, Format};
 use crate::guard::Limits;
+use crate::output::Output;
 use serde_json::{Value, json};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 /// What a command has to say.
 #[derive(Default)]
 pub struct Said {
     /// For standard output.
-    pub out: String,
+    pub out: Output,
     /// For standard error.
     pub err: String,
     /// Whether diagnostics are in colour.
@@ -41,6 +42,16 @@ impl Said {
             diagnostics: json.then(Vec::new),
             ..Said::default()
         }
+    }
+
+    /// Writes what is said on standard error so far, before a long report begins.
+    pub fn speak(&mut self) {
+        let err = std::mem::take(&mut self.err);
+        let written = io::stderr().write_all(err.as_bytes());
+        self.out.note(written.or_else(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error),
+        }));
     }
 
     /// Says that something went wrong that is no diagnostic of a source.

@@ -1,9 +1,38 @@
 //! Room `engine`: how much an engine may use, and who watches it.
+//!
+//! This is the only place that looks at the clock.
 
-use crate::verdict::Why;
+use crate::verdict::{Answer, Stats, Why};
+use postbop_ir::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// Measures the phases of a run, in microseconds.
+#[derive(Clone, Debug)]
+pub struct Stopwatch {
+    last: Instant,
+    laps: Stats,
+}
+
+impl Stopwatch {
+    /// Starts measuring.
+    pub fn start() -> Self {
+        Stopwatch { last: Instant::now(), laps: Stats::default() }
+    }
+
+    /// Ends a phase.
+    pub fn lap(&mut self, phase: &'static str) {
+        let now = Instant::now();
+        self.laps.add(phase, (now - self.last).as_micros() as u64);
+        self.last = now;
+    }
+
+    /// The phases so far.
+    pub fn laps(self) -> Stats {
+        self.laps
+    }
+}
 
 /// Limits of time and memory, and a flag that calls the work off. Engines ask [`Budget::check`] in every loop.
 #[derive(Clone)]
@@ -56,8 +85,13 @@ impl Budget {
 
     /// Limits the work, in units of the engine's own: a trial before another engine gets its turn.
     pub fn with_effort(mut self, limit: u64) -> Self {
-        self.effort = limit;
+        self.effort = self.effort.min(limit);
         self
+    }
+
+    /// The limit of the work.
+    pub fn effort(&self) -> u64 {
+        self.effort
     }
 
     /// The limit of memory, in bytes; without one, what our tables can hold.
@@ -100,22 +134,41 @@ impl Budget {
 
 /// How far an engine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
+pub struct Tick {
     /// What it counts, as in `contexts`.
     pub unit: &'static str,
     /// How many of these it has.
     pub done: u64,
 }
 
-/// Whoever wants to know how far the work is.
-pub trait Observer {
-    /// Called now and then, from the thread that works; should return at once.
-    fn progress(&mut self, progress: Progress);
+/// How far the work is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// The engine at work.
+    pub engine: &'static str,
+    /// How far it is.
+    pub tick: Tick,
+    /// Within which bound it searches.
+    pub bound: Bound,
+    /// How many queries have an answer, and how many there are.
+    pub settled: usize,
+    /// How many queries there are.
+    pub queries: usize,
 }
 
-/// An observer that looks away.
+/// Who wants to know how far the work is, and each answer as soon as it is found.
+pub trait Observer {
+    /// Called now and then, from the thread that works; should return at once.
+    fn progress(&mut self, progress: &Progress);
+    /// Called once for each query that gets an answer, with its number. The observer may take the trace out of it, which
+    /// is then missing in the report.
+    fn answer(&mut self, query: usize, answer: &mut Answer);
+}
+
+/// An observer that does nothing.
 pub struct Silent;
 
 impl Observer for Silent {
-    fn progress(&mut self, _: Progress) {}
+    fn progress(&mut self, _: &Progress) {}
+    fn answer(&mut self, _: usize, _: &mut Answer) {}
 }

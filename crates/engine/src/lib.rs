@@ -1,12 +1,12 @@
 //! Room `engine`: from a question about a program to a verdict.
 //!
-//! [`verify`] is the only door. It picks an engine, runs it within a [`Budget`], and lets no violation out that has
-//! not been replayed on the program as written. An [`Engine`] answers a [`postbop_ir::Task`] and nothing else: it does not
-//! print, read files, or start threads.
+//! [`verify`] is the only way to an answer, for programs with and without threads. It picks an engine, runs it within a
+//! [`Budget`], and lets no violation out that has not been replayed on the program as written. An [`Engine`] answers a
+//! [`postbop_ir::Task`] and nothing else: it does not print, read files, or start threads.
 //!
 //! ```
-//! use postbop_engine::{Budget, Choice, Silent, Verdict, verify};
-//! use postbop_ir::{Target, Task, text};
+//! use postbop_engine::{Budget, EngineChoice, Silent, Verdict, verify};
+//! use postbop_ir::{Query, Task, text};
 //!
 //! // main: if (g) then R: skip; fi
 //! let program = text::parse(r#"postbop-ir 1
@@ -20,24 +20,26 @@
 //! edge l2 l1 at 0..0 return
 //! main p0
 //! "#)?;
-//! let targets = [Target { name: "R".into(), locs: vec![program.labels[0].loc] }];
-//! let task = Task { program: &program, targets: &targets, shortest: false };
-//! let report = verify(&task, Choice::Auto, &Budget::unlimited(), &mut Silent);
-//! assert!(matches!(report.verdicts[0], Verdict::Violated(_)));
+//! let queries = [Query::reach("R", vec![program.labels[0].loc])];
+//! let report = verify(&Task::new(&program, &queries), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+//! assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)));
 //! # Ok::<(), postbop_ir::text::ParseError>(())
 //! ```
 
 mod budget;
-mod door;
 mod encode;
+mod engine;
 mod explicit;
 pub mod fixpoint;
 mod reduce;
 mod summary;
 mod threads;
+mod turns;
 mod verdict;
+mod verify;
 
-pub use budget::{Budget, Observer, Progress, Silent};
-pub use door::{Choice, Engine, Unsupported, engines, verify};
-pub use threads::verify_threads;
-pub use verdict::{Outcome, Report, Stats, Verdict, Why};
+pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
+pub use threads::script::Script;
+pub use verdict::{Answer, Proof, Report, Stats, Verdict, Why};
+pub use verify::{EngineChoice, verify};

@@ -1,24 +1,43 @@
-//! Room `engine`: what comes out of the door.
+//! Room `engine`: what comes out of [`crate::verify`].
 
-use postbop_ir::interleave::Schedule;
-use postbop_ir::replay::FrameChanges;
-use postbop_ir::{Interleaving, Trace};
+use postbop_ir::replay::Changes;
+use postbop_ir::{Bound, Trace};
 use std::borrow::Cow;
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The answer to one property.
+/// The answer to one query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// No run violates it.
-    Holds,
+    /// No run violates the property.
+    Holds {
+        /// Which runs were looked at.
+        within: Bound,
+        /// What shows it.
+        proof: Option<Proof>,
+    },
     /// This run does.
     Violated(Trace),
-    /// This run of several threads does.
-    Interleaved(Interleaving),
-    /// Nobody knows, and this is why.
+    /// It is not known, and this is why.
     Unknown(Why),
 }
+
+impl Verdict {
+    /// That no run violates the property.
+    pub fn holds() -> Self {
+        Verdict::Holds { within: Bound::NONE, proof: None }
+    }
+
+    /// Whether it is an answer.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Verdict::Unknown(_))
+    }
+}
+
+/// What shows that a property holds. No engine writes proofs yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Proof {}
 
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,12 +46,12 @@ pub enum Why {
     Time(Duration),
     /// The memory limit, in bytes, was reached.
     Memory(u64),
-    /// Somebody called the work off.
+    /// The work was called off.
     Cancelled,
     /// An engine on trial was not done soon enough.
     Effort,
-    /// Another property was found violated, and this one was not settled soon after.
-    Stopped,
+    /// Another property was found violated, and the first violation was to end the work.
+    First,
     /// No engine takes such a program.
     Unsupported(String),
     /// The engine gave an answer that did not stand, or broke down.
@@ -46,79 +65,92 @@ impl fmt::Display for Why {
             Why::Memory(limit) => write!(f, "memory limit of {} MB", limit / 1_000_000),
             Why::Cancelled => write!(f, "interrupted"),
             Why::Effort => write!(f, "not done within its trial"),
-            Why::Stopped => write!(f, "stopped after another violation"),
+            Why::First => write!(f, "stopped at the first violation"),
             Why::Unsupported(what) => write!(f, "unsupported: {what}"),
             Why::EngineBug(what) => write!(f, "a bug in postbop: {what}"),
         }
     }
 }
 
-/// Measures the phases of a run, in microseconds.
-#[derive(Clone, Debug)]
-pub struct Stopwatch {
-    last: Instant,
-    laps: Stats,
-}
-
-impl Stopwatch {
-    /// Starts measuring.
-    pub fn start() -> Self {
-        Stopwatch { last: Instant::now(), laps: Stats::new() }
-    }
-
-    /// Ends a phase.
-    pub fn lap(&mut self, phase: &'static str) {
-        let now = Instant::now();
-        self.laps.push((phase.into(), (now - self.last).as_micros() as u64));
-        self.last = now;
-    }
-
-    /// The phases so far.
-    pub fn laps(self) -> Stats {
-        self.laps
-    }
-}
-
-/// Counters of one run, in the order in which they are shown.
-pub type Stats = Vec<(Cow<'static, str>, u64)>;
-
-/// What an engine says: one verdict per target, and what it counted.
+/// What one query got.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Outcome {
-    /// In the order of the task's targets.
-    pub verdicts: Vec<Verdict>,
-    /// What it counted.
-    pub stats: Stats,
+pub struct Answer {
+    /// The name of the query.
+    pub query: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The engine that gave it.
+    pub engine: &'static str,
+    /// Of a violation: what the steps of the trace's contexts change.
+    pub changes: Vec<Changes>,
+    /// Of an unknown: the runs among which no violation was found, if they were all looked at.
+    pub explored: Option<Bound>,
+    /// Of a property that holds: whether no run even comes to where it would be checked. None if that is not known.
+    pub vacuous: Option<bool>,
 }
 
-impl Outcome {
-    /// The same reason for all of `count` targets.
-    pub fn unknown(count: usize, why: &Why) -> Self {
-        Outcome { verdicts: vec![Verdict::Unknown(why.clone()); count], stats: Vec::new() }
+impl Answer {
+    /// A verdict with nothing more to say about it.
+    pub fn new(query: impl Into<String>, engine: &'static str, verdict: Verdict) -> Self {
+        let query = query.into();
+        Answer { query, verdict, engine, changes: Vec::new(), explored: None, vacuous: None }
     }
+}
+
+/// What comes out of [`crate::verify`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    /// One for each query, in their order.
+    pub answers: Vec<Answer>,
+    /// The engine that had the last word, and whose counters these are.
+    pub engine: &'static str,
+    /// What the engine counted.
+    pub stats: Stats,
 }
 
 impl Report {
-    /// The outcome of an engine as a report, with nothing said about changes.
-    pub fn new(engine: &'static str, Outcome { verdicts, stats }: Outcome) -> Self {
-        let (by, changes) = (vec![engine; verdicts.len()], vec![Vec::new(); verdicts.len()]);
-        Report { engine, by, verdicts, changes, bound: None, stats }
+    /// The verdicts, in the order of the queries.
+    pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
+        self.answers.iter().map(|answer| &answer.verdict)
     }
 }
 
-/// What comes out of the door.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Report {
-    /// The engine that had the last word, and whose counters these are.
-    pub engine: &'static str,
-    /// For each verdict, the engine that gave it.
-    pub by: Vec<&'static str>,
-    /// In the order of the task's targets.
-    pub verdicts: Vec<Verdict>,
-    /// For each verdict, if it is a violation by one thread, what the steps of its pending frames change.
-    pub changes: Vec<FrameChanges>,
-    /// For a program with threads: the schedule within which what holds holds; none if it holds within any.
-    pub bound: Option<Schedule>,
-    /// What the engine counted.
-    pub stats: Stats,
+/// Counters of one run, each under a name of its own, in the order in which they are shown.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Stats {
+    rows: Vec<(Cow<'static, str>, u64)>,
+}
+
+impl Stats {
+    /// Counts so much more under a name.
+    pub fn add(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
+        let name = name.into();
+        match self.rows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += value,
+            None => self.rows.push((name, value)),
+        }
+    }
+
+    /// Adds all counters of another run.
+    pub fn extend(&mut self, others: Stats) {
+        others.rows.into_iter().for_each(|(name, value)| self.add(name, value));
+    }
+
+    /// The counters.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.rows.iter().map(|(name, value)| (&**name, *value))
+    }
+
+    /// A counter, if it was counted.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+impl<const N: usize> From<[(&'static str, u64); N]> for Stats {
+    fn from(rows: [(&'static str, u64); N]) -> Self {
+        let mut stats = Stats::default();
+        rows.into_iter().for_each(|(name, value)| stats.add(name, value));
+        stats
+    }
 }

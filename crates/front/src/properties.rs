@@ -6,48 +6,38 @@
 //! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`.
 
 use crate::source::LineIndex;
-use postbop_ir::program::{Label, THREAD_LIMIT};
-use postbop_ir::{Check, CheckKind, LocId, Program};
+use postbop_ir::{Check, CheckKind, LocId, Program, Query};
 use std::collections::{HashMap, HashSet};
 
 /// The labels that are errors by custom.
 const CUSTOMARY: [&str; 2] = ["ERROR", "SLIC_ERROR"];
 
-/// Locations that must not be reached, and what they are called.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Property {
-    /// The name, such as `assert:9` or `ERROR`.
-    pub name: String,
-    /// The locations.
-    pub locs: Vec<LocId>,
-}
-
 /// The properties of a program: every assertion and array access, and the labels that are errors by custom. `text` is
 /// the source that its spans point into, or nothing if there is none.
-pub fn properties(program: &Program, text: &str) -> Vec<Property> {
+pub fn properties(program: &Program, text: &str) -> Vec<Query> {
     let mut all = checks(program, text);
     for label in CUSTOMARY {
         let locs = labelled(program, label, None);
         if !locs.is_empty() {
-            all.push(Property { name: label.to_owned(), locs });
+            all.push(Query::reach(label, locs));
         }
     }
     all
 }
 
 /// The property of this name. `Err` says what is wrong with the name.
-pub fn property(program: &Program, text: &str, name: &str) -> Result<Property, String> {
+pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, String> {
     if is_check(name) {
         // On a line with several, `assert:9` means all of them.
-        let mut locs = Vec::new();
-        for check in checks(program, text) {
+        let mut all = checks(program, text);
+        all.retain(|check| {
             let rest = check.name.strip_prefix(name);
-            if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
-                locs.extend(check.locs);
-            }
-        }
-        if !locs.is_empty() {
-            return Ok(Property { name: name.to_owned(), locs });
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        });
+        if !all.is_empty() {
+            let locs = all.iter().flat_map(|check| check.locs().to_vec()).collect();
+            let guard = all.iter().flat_map(|check| check.guard.clone()).collect();
+            return Ok(Query { guard, ..Query::reach(name, locs) });
         }
     }
     let mut locs = labelled(program, name, None);
@@ -63,14 +53,9 @@ pub fn property(program: &Program, text: &str, name: &str) -> Result<Property, S
         }
     }
     match locs.is_empty() {
-        false => Ok(Property { name: name.to_owned(), locs }),
+        false => Ok(Query::reach(name, locs)),
         true => Err(unknown(program, name)),
     }
-}
-
-/// The labels that the source has, without those that a translation added.
-pub fn labels(program: &Program) -> impl Iterator<Item = &Label> {
-    program.labels.iter().filter(|label| label.name != THREAD_LIMIT)
 }
 
 fn kind(check: &Check) -> &'static str {
@@ -87,7 +72,7 @@ fn is_check(name: &str) -> bool {
 
 /// The assertions and array accesses. A procedure that two threads use is there twice, and `a[i]` in an expression that
 /// was copied as well: what stands at one place of the source is one property.
-fn checks(program: &Program, text: &str) -> Vec<Property> {
+fn checks(program: &Program, text: &str) -> Vec<Query> {
     let lines = LineIndex::new(text);
     let name = |check: &Check, full: bool| {
         let kind = kind(check);
@@ -102,18 +87,27 @@ fn checks(program: &Program, text: &str) -> Vec<Property> {
     for check in &program.checks {
         places.entry(name(check, false)).or_default().insert(name(check, true));
     }
-    let mut merged: Vec<Property> = Vec::new();
+    let mut guards: HashMap<LocId, Vec<LocId>> =
+        program.checks.iter().map(|check| (check.loc, Vec::new())).collect();
+    for edge in program.edges.iter() {
+        guards.entry(edge.to).and_modify(|guard| guard.push(edge.from));
+    }
+    let mut merged: Vec<(String, Vec<LocId>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for check in &program.checks {
         let short = name(check, false);
         let name = if places[&short].len() > 1 { name(check, true) } else { short };
         let at = *known.entry(name.clone()).or_insert(merged.len());
         match merged.get_mut(at) {
-            Some(property) => property.locs.push(check.loc),
-            None => merged.push(Property { name, locs: vec![check.loc] }),
+            Some((_, locs)) => locs.push(check.loc),
+            None => merged.push((name, vec![check.loc])),
         }
     }
-    merged
+    let query = |(name, locs): (String, Vec<LocId>)| {
+        let guard = locs.iter().flat_map(|loc| guards[loc].clone()).collect();
+        Query { guard, ..Query::reach(name, locs) }
+    };
+    merged.into_iter().map(query).collect()
 }
 
 fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
@@ -123,7 +117,7 @@ fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
 }
 
 fn unknown(program: &Program, name: &str) -> String {
-    let mut labels: Vec<&str> = labels(program).map(|label| label.name.as_str()).collect();
+    let mut labels: Vec<&str> = program.labels.iter().map(|label| label.name.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
     let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));

@@ -5,7 +5,6 @@
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use crate::{Options, bp, pds, source};
-use postbop_ir::program::THREAD_LIMIT;
 use postbop_ir::{Program, Span, text, validate};
 
 /// The largest file that is read, in bytes.
@@ -111,7 +110,7 @@ pub struct Reading {
     /// The first construct that makes it a program of several threads, if it is a Boolean program with threads.
     pub concurrent: Option<Span>,
     /// If the program starts threads as it runs: how many of them it was given room for, those included that are there
-    /// from the beginning. A run that needs more gets to the label [`postbop_ir::program::THREAD_LIMIT`].
+    /// from the beginning. A run that needs more ends where [`postbop_ir::Program::no_room`] says.
     pub thread_bound: Option<usize>,
     /// What is wrong or doubtful, by file and then in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
@@ -178,7 +177,7 @@ fn graph(bytes: &[u8]) -> Reading {
         Ok(program) => match validate(&program).into_iter().next() {
             Some(flaw) => (1, format!("not well formed: {flaw}")),
             None => {
-                let limited = program.labels.iter().any(|label| label.name == THREAD_LIMIT);
+                let limited = !program.no_room.is_empty();
                 let thread_bound = limited.then_some(program.threads.len());
                 let empty = Reading::new(Format::Graph, String::new());
                 return Reading { program: Some(program), thread_bound, ..empty };

@@ -1,6 +1,5 @@
 //! Room `ir`: dense typed ids, and tables indexed by them.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -16,8 +15,7 @@ pub trait Id: Copy + Eq + Ord {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident $prefix:literal;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(transparent)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u32);
 
         impl Id for $name {
@@ -59,11 +57,9 @@ ids! {
 }
 
 /// A vector indexed by one kind of id.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Table<I, T> {
     rows: Vec<T>,
-    #[serde(skip)]
     key: PhantomData<fn(I) -> I>,
 }
 

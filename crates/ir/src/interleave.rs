@@ -15,22 +15,13 @@
 //! Exponential in everything, and without an end where a recursion has none. What lies beyond a depth of the stack, or
 //! beyond a number of configurations, is left out, and from there on nothing is called unreachable.
 
-use crate::expr::Expr;
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
-use crate::program::{Action, Edge, Program};
+use crate::program::{Edge, Program};
 use crate::step::{Places, Valuation};
+use crate::task::Schedule;
 use crate::types::Type;
 use crate::walk::{Configuration, Pending, successors};
 use std::collections::HashSet;
-
-/// In which order the threads run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Schedule {
-    /// Any order, with at most so many switches from one thread to another.
-    Switches(u32),
-    /// So many times each thread once, in the order of their ids.
-    Rounds(u32),
-}
 
 /// How far to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,10 +96,7 @@ fn is_small(program: &Program, most: usize) -> bool {
         bits < 40 && 1usize << bits <= most
     };
     let of = |var: &VarId| program.vars[*var].ty;
-    let choices = |edge: &Edge| match &edge.action {
-        Action::Havoc(vars) => fits(&mut vars.iter().map(of)),
-        action => fits(&mut action.exprs().flat_map(Expr::choices)),
-    };
+    let choices = |edge: &Edge| fits(&mut program.choices(&edge.action));
     fits(&mut program.globals().map(|var| of(&var)))
         && program.procs.iter().all(|proc| fits(&mut proc.locals.iter().map(of)))
         && program.edges.iter().all(choices)

@@ -13,6 +13,7 @@ pub mod eval;
 pub mod expr;
 pub mod ids;
 pub mod interleave;
+pub mod length;
 pub mod oracle;
 pub mod program;
 pub mod replay;
@@ -26,11 +27,12 @@ pub mod walk;
 
 pub use expr::{Expr, Op};
 pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
+pub use length::Length;
 pub use program::{
     Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
 };
-pub use replay::{Rejected, replay, replay_interleaving};
-pub use task::{Target, Task};
-pub use trace::{Context, Frame, Interleaving, Segment, Step, Trace};
+pub use replay::{Rejected, replay};
+pub use task::{Ask, Bound, Prefer, Query, Schedule, Task};
+pub use trace::{Context, Position, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};

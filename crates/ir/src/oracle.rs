@@ -18,6 +18,7 @@
 //! Exponential in the variables in scope. It gives up beyond a number of facts.
 
 use crate::ids::{EdgeId, LocId, ProcId};
+use crate::length::Length;
 use crate::program::{Action, Program};
 use crate::step::{Outcome, Places, Valuation, outcomes, resume};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -50,18 +51,18 @@ struct Judge<'a> {
     places: Places,
     limit: usize,
     /// The least number of steps from the entry to the fact.
-    steps: HashMap<Fact, u64>,
+    steps: HashMap<Fact, Length>,
     /// Facts to derive from.
     fresh: VecDeque<Fact>,
     /// Who called an entry, by which edge.
     callers: HashMap<Entry, Vec<(Fact, EdgeId)>>,
     /// How an entry can return: globals and results, with the least number of steps.
-    returns: HashMap<Entry, BTreeMap<End, u64>>,
+    returns: HashMap<Entry, BTreeMap<End, Length>>,
 }
 
 /// For each set of locations the least number of steps of a run that reaches one of them; `None` if no run does.
 /// Unbounded integers are beyond it.
-pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Vec<Option<u64>>, TooLarge> {
+pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Vec<Option<Length>>, TooLarge> {
     if program.vars.iter().any(|var| var.ty.bits().is_none()) {
         return Err(TooLarge);
     }
@@ -93,7 +94,7 @@ pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
     let entered = judge.chain(&starts);
     let best = |locs: &&[LocId]| {
         let here = judge.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
-        here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)? + steps)).min()
+        here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
     };
     Ok(targets.iter().map(best).collect())
 }
@@ -110,13 +111,13 @@ impl Judge<'_> {
         self.fits(proc.locals[proc.params..].iter().map(|&var| self.program.vars[var].ty.bits()))?;
         for locals in self.places.all_locals(self.program, entry.proc, &entry.params) {
             let valuation = Valuation { globals: entry.globals.clone(), locals };
-            self.derive(Fact { entry: entry.clone(), loc: proc.entry, valuation }, 0)?;
+            self.derive(Fact { entry: entry.clone(), loc: proc.entry, valuation }, Length::ZERO)?;
         }
         Ok(())
     }
 
     /// Notes that the fact can be reached in so many steps.
-    fn derive(&mut self, fact: Fact, steps: u64) -> Result<(), TooLarge> {
+    fn derive(&mut self, fact: Fact, steps: Length) -> Result<(), TooLarge> {
         match self.steps.get_mut(&fact) {
             Some(known) if *known <= steps => return Ok(()),
             Some(known) => *known = steps,
@@ -145,7 +146,7 @@ impl Judge<'_> {
 
     fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Outcome) -> Result<(), TooLarge> {
         let edge = &self.program.edges[id];
-        let steps = self.steps[fact] + 1;
+        let steps = self.steps[fact].clone() + 1;
         match outcome {
             Outcome::Move(valuation) => {
                 self.derive(Fact { entry: fact.entry.clone(), loc: edge.to, valuation }, steps)
@@ -156,7 +157,7 @@ impl Judge<'_> {
                 self.callers.entry(entry.clone()).or_default().push((fact.clone(), id));
                 self.enter(&entry)?;
                 for (end, inside) in self.returns.get(&entry).cloned().unwrap_or_default() {
-                    self.come_back(fact, id, &end, inside)?;
+                    self.come_back(fact, id, &end, &inside)?;
                 }
                 Ok(())
             }
@@ -166,12 +167,12 @@ impl Judge<'_> {
                 }
                 let end = (fact.valuation.globals.clone(), results);
                 let known = self.returns.entry(fact.entry.clone()).or_default();
-                if known.get(&end).is_some_and(|&least| least <= steps) {
+                if known.get(&end).is_some_and(|least| *least <= steps) {
                     return Ok(());
                 }
-                known.insert(end.clone(), steps);
+                known.insert(end.clone(), steps.clone());
                 for (caller, id) in self.callers.get(&fact.entry).cloned().unwrap_or_default() {
-                    self.come_back(&caller, id, &end, steps)?;
+                    self.come_back(&caller, id, &end, &steps)?;
                 }
                 Ok(())
             }
@@ -183,24 +184,26 @@ impl Judge<'_> {
         caller: &Fact,
         id: EdgeId,
         (globals, results): &End,
-        inside: u64,
+        inside: &Length,
     ) -> Result<(), TooLarge> {
         let edge = &self.program.edges[id];
         let valuation = resume(self.program, &self.places, &edge.action, &caller.valuation, globals, results);
-        let steps = self.steps[caller] + 1 + inside;
+        let steps = self.steps[caller].clone() + 1 + inside;
         self.derive(Fact { entry: caller.entry.clone(), loc: edge.to, valuation }, steps)
     }
 
     /// The least number of steps from the start of the program to each entry.
-    fn chain(&self, starts: &[Entry]) -> HashMap<Entry, u64> {
-        let mut entered: HashMap<Entry, u64> = starts.iter().map(|entry| (entry.clone(), 0)).collect();
+    fn chain(&self, starts: &[Entry]) -> HashMap<Entry, Length> {
+        let mut entered: HashMap<Entry, Length> =
+            starts.iter().map(|entry| (entry.clone(), Length::ZERO)).collect();
         loop {
             let mut better = false;
             for (entry, callers) in &self.callers {
-                let reach =
-                    |(fact, _): &(Fact, EdgeId)| Some(entered.get(&fact.entry)? + self.steps[fact] + 1);
+                let reach = |(fact, _): &(Fact, EdgeId)| {
+                    Some(entered.get(&fact.entry)?.clone() + &self.steps[fact] + 1)
+                };
                 let Some(steps) = callers.iter().filter_map(reach).min() else { continue };
-                if entered.get(entry).is_none_or(|&known| steps < known) {
+                if entered.get(entry).is_none_or(|known| steps < *known) {
                     entered.insert(entry.clone(), steps);
                     better = true;
                 }

@@ -149,6 +149,21 @@ impl Action {
         Action::Assume(Expr::bool(true))
     }
 
+    /// The variables of the procedure at hand, and the globals, that the action itself gives a value.
+    pub fn writes(&self) -> impl Iterator<Item = VarId> + '_ {
+        let (vars, results): (&[VarId], &[Option<VarId>]) = match self {
+            Action::Assign { targets, .. } | Action::Havoc(targets) => (targets, &[]),
+            Action::Call { results, .. } => (&[], results),
+            Action::Assume(_) | Action::Return(_) => (&[], &[]),
+        };
+        vars.iter().copied().chain(results.iter().flatten().copied())
+    }
+
+    /// The variables that the action mentions, with repetitions.
+    pub fn mentions(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.exprs().flat_map(Expr::reads).chain(self.writes())
+    }
+
     /// The expressions of the action in the order of their evaluation. Choices are numbered in this order.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let (list, last): (&[Expr], Option<&Expr>) = match self {
@@ -174,9 +189,6 @@ pub struct Edge {
     /// The statement it comes from.
     pub span: Span,
 }
-
-/// The label where a run ends that would start one more thread than a translation has made room for.
-pub const THREAD_LIMIT: &str = "%thread limit";
 
 /// A name for a location. One name may label several locations, and one location have several names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -230,6 +242,8 @@ pub struct Program {
     pub prologue: Option<ProcId>,
     /// The global Boolean that keeps other threads from running while it is 1.
     pub atomic: Option<VarId>,
+    /// Where a run ends that would start one more thread than there is room for.
+    pub no_room: Vec<LocId>,
     /// Globals that say where a run is rather than what it computes, if the program is a translation of another that had no need
     /// of them. They have no special meaning; who orders variables may put them first. The textual form leaves this out.
     pub control: Vec<VarId>,
@@ -254,6 +268,48 @@ impl Program {
     /// Whether a run is that of `main` and nothing else.
     pub fn is_sequential(&self) -> bool {
         self.threads.len() == 1 && self.prologue.is_none()
+    }
+
+    /// Whether a location is the exit of its procedure.
+    pub fn is_exit(&self, loc: LocId) -> bool {
+        self.procs[self.locs[loc].proc].exit == loc
+    }
+
+    /// The types of the choices that an action makes, in their order. One that makes variables arbitrary chooses once
+    /// per variable.
+    pub fn choices<'a>(&'a self, action: &'a Action) -> impl Iterator<Item = Type> + 'a {
+        let vars: &[VarId] = if let Action::Havoc(vars) = action { vars } else { &[] };
+        vars.iter().map(|&var| self.vars[var].ty).chain(action.exprs().flat_map(Expr::choices))
+    }
+
+    /// For each procedure those it calls, without repetitions, in the order of their ids.
+    pub fn callees(&self) -> Table<ProcId, Vec<ProcId>> {
+        let mut callees: Table<ProcId, Vec<ProcId>> = Table::filled(self.procs.len(), Vec::new());
+        for edge in self.edges.iter() {
+            if let Action::Call { callee, .. } = edge.action {
+                callees[self.locs[edge.from].proc].push(callee);
+            }
+        }
+        for proc in self.procs.ids() {
+            callees[proc].sort_unstable();
+            callees[proc].dedup();
+        }
+        callees
+    }
+
+    /// Which thread runs a procedure: none for those of the prologue, and for those that are never called.
+    pub fn thread_of(&self) -> Table<ProcId, Option<ThreadId>> {
+        let mut thread = Table::filled(self.procs.len(), None);
+        let callees = self.callees();
+        for (id, data) in self.threads.pairs() {
+            let mut work = vec![data.main];
+            while let Some(proc) = work.pop() {
+                if thread[proc].replace(id).is_none() {
+                    work.extend(&callees[proc]);
+                }
+            }
+        }
+        thread
     }
 
     /// Whether the variable is global.
@@ -283,6 +339,8 @@ pub struct Builder {
     pub prologue: Option<ProcId>,
     /// What keeps the others from running.
     pub atomic: Option<VarId>,
+    /// Where a run ends that finds no room for another thread.
+    pub no_room: Vec<LocId>,
     /// What says where a run is.
     pub control: Vec<VarId>,
 }
@@ -364,7 +422,8 @@ impl Builder {
                 next[edge.from.index()] += 1;
             }
         }
-        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic, control } = self;
+        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic, no_room, control } =
+            self;
         Program {
             vars,
             procs,
@@ -376,6 +435,7 @@ impl Builder {
             threads,
             prologue,
             atomic,
+            no_room,
             control,
             leaving,
             first,

@@ -68,6 +68,9 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
     for label in &program.labels {
         note(marked(program, label.loc, &label.name));
     }
+    for &loc in &program.no_room {
+        note(marked(program, loc, "where there is no room for a thread"));
+    }
     for check in &program.checks {
         note(marked(program, check.loc, "a check").and_then(|()| {
             if program.leaving(check.loc).is_empty() { Ok(()) } else { flaw(11, "an edge leaves a check") }

@@ -9,10 +9,10 @@
 //!
 //! What is said to hold without any bound must hold within the widest.
 
-use super::{Finding, Score, read, said, targets};
-use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify_threads};
-use postbop_ir::interleave::{Answer, Found, Limits, Schedule, interleave};
-use postbop_ir::{Interleaving, Program, Target, Task};
+use super::{Finding, Score, queries, read, said};
+use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
+use postbop_ir::interleave::{Answer, Found, Limits, interleave};
+use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, Trace};
 use std::time::Duration;
 
 /// How far the judge looks.
@@ -30,7 +30,7 @@ const UNBOUNDED: &str = "unbounded";
 /// What is asked: within which schedule, and what the judge says of each target.
 struct Question<'a> {
     program: &'a Program,
-    targets: &'a [Target],
+    queries: &'a [Query],
     schedule: Schedule,
     shortest: bool,
     answers: Vec<Answer>,
@@ -42,18 +42,20 @@ pub fn examine(source: &str, patience: Duration) -> Finding {
         Ok(program) => program,
         Err(what) => return Finding::Wrong(what),
     };
-    let targets = targets(&program);
+    let queries = queries(&program);
     let mut score = Score::default();
     // Who was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
-    for question in questions(&program, &targets) {
+    for question in questions(&program, &queries) {
         let mut said: Vec<(&str, Vec<Answer>)> = vec![("judge", question.answers.clone())];
         let widest = question.schedule == Schedule::Switches(SWITCHES) && !question.shortest;
-        let names = engines().iter().map(|engine| engine.name()).chain(["auto"]);
+        // The variants of `fixpoint` do the same with threads.
+        let names = engines().iter().map(|engine| engine.name()).filter(|name| !name.contains(':'));
+        let names = names.chain(["auto"]);
         for engine in names.chain(widest.then_some(UNBOUNDED)) {
             let kind = (engine, matches!(question.schedule, Schedule::Rounds(_)));
             if slow.contains(&kind) {
-                score.note(engine, 0, targets.len());
+                score.note(engine, 0, queries.len());
                 continue;
             }
             match asked(&question, engine, patience).and_then(|answers| heard(&question, &said, answers)) {
@@ -99,7 +101,7 @@ fn judged(said: &[(&str, Vec<Answer>)]) -> Score {
 }
 
 /// Each schedule for any trace, and the widest ones for shortest traces, for which the others are tried on the way.
-fn questions<'a>(program: &'a Program, targets: &'a [Target]) -> Vec<Question<'a>> {
+fn questions<'a>(program: &'a Program, queries: &'a [Query]) -> Vec<Question<'a>> {
     let schedules: [(Vec<Schedule>, Schedule); 2] = [
         ((0..=SWITCHES).map(Schedule::Switches).collect(), Schedule::Switches(SWITCHES)),
         ((1..=ROUNDS).map(Schedule::Rounds).collect(), Schedule::Rounds(ROUNDS)),
@@ -108,8 +110,8 @@ fn questions<'a>(program: &'a Program, targets: &'a [Target]) -> Vec<Question<'a
     for (narrower, widest) in schedules {
         let found = interleave(program, widest, LIMITS);
         let question = |(schedule, shortest)| {
-            let answers = targets.iter().map(|target| within(&found, target, schedule)).collect();
-            Question { program, targets, schedule, shortest, answers }
+            let answers = queries.iter().map(|query| within(&found, query, schedule)).collect();
+            Question { program, queries, schedule, shortest, answers }
         };
         let any = narrower.into_iter().map(|schedule| (schedule, false));
         questions.extend(any.chain([(widest, true)]).map(question));
@@ -117,8 +119,8 @@ fn questions<'a>(program: &'a Program, targets: &'a [Target]) -> Vec<Question<'a
     questions
 }
 
-fn within(found: &Found, target: &Target, schedule: Schedule) -> Answer {
-    found.within(&target.locs, most(schedule))
+fn within(found: &Found, query: &Query, schedule: Schedule) -> Answer {
+    found.within(query.locs(), most(schedule))
 }
 
 /// The most switches, or rounds, of a schedule.
@@ -128,7 +130,7 @@ fn most(schedule: Schedule) -> u32 {
 }
 
 /// The switches, or rounds, that a run takes.
-fn cost(run: &Interleaving, schedule: Schedule) -> u32 {
+fn cost(run: &Trace, schedule: Schedule) -> u32 {
     let cost = match schedule {
         Schedule::Switches(_) => run.switches(),
         Schedule::Rounds(_) => run.rounds(),
@@ -139,29 +141,32 @@ fn cost(run: &Interleaving, schedule: Schedule) -> u32 {
 /// What an engine says of each target, in the judge's words: unknown is what would have taken too long. An engine that
 /// takes no threads says nothing at all.
 fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<Answer>, String> {
-    let Question { program, targets, schedule, shortest, .. } = *question;
-    let task = Task { program, targets, shortest };
-    let choice = if ["auto", UNBOUNDED].contains(&engine) { Choice::Auto } else { Choice::Named(engine) };
+    let Question { program, queries, schedule, shortest, .. } = *question;
+    let prefer = if shortest { Prefer::FewestSwitches } else { Prefer::Any };
+    let choice = EngineChoice::named(engine).unwrap_or_default();
     let effort = EFFORT * patience.as_millis() as u64;
     let budget = Budget::unlimited().with_time(patience).with_effort(effort);
     let within = (engine != UNBOUNDED).then_some(schedule);
-    let report = verify_threads(&task, within, choice, &budget, &mut Silent);
+    let bound = Bound { schedule: within, threads: None };
+    let task = Task { bound, prefer, ..Task::new(program, queries) };
+    let report = verify(&task, choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
-    if report.verdicts.iter().all(refused) {
+    if report.verdicts().all(refused) {
         return Ok(Vec::new());
     }
-    let answer = |verdict: &Verdict| match verdict {
-        Verdict::Interleaved(run) if within.is_none() && cost(run, schedule) > most(schedule) => {
+    let answer = |answer: &postbop_engine::Answer| match &answer.verdict {
+        Verdict::Violated(run) if within.is_none() && cost(run, schedule) > most(schedule) => {
             Ok(Answer::Unknown)
         }
-        Verdict::Interleaved(run) => Ok(Answer::Reached(cost(run, schedule))),
-        // Within a narrower schedule, if the time was up.
-        Verdict::Holds if report.bound != within => Ok(Answer::Unknown),
-        Verdict::Holds => Ok(Answer::Never),
-        Verdict::Unknown(Why::Time(_) | Why::Effort | Why::Stopped) => Ok(Answer::Unknown),
-        _ => Err(said(verdict)),
+        Verdict::Violated(run) => Ok(Answer::Reached(cost(run, schedule))),
+        // The judge looks at the program with room for as many threads, too.
+        Verdict::Holds { within: holds, .. } if holds.schedule.is_none() || holds.schedule == within => {
+            Ok(Answer::Never)
+        }
+        Verdict::Unknown(Why::Time(_) | Why::Effort) => Ok(Answer::Unknown),
+        _ => Err(said(answer)),
     };
-    report.verdicts.iter().map(answer).collect()
+    report.answers.iter().map(answer).collect()
 }
 
 /// The answers, if they keep to the schedule and contradict neither the judge nor an engine.
@@ -208,7 +213,7 @@ mod tests {
         let program = read("decl g; void main() begin ERR: skip; end").unwrap();
         let heard = |answer, said: &[(&str, Vec<Answer>)], shortest| {
             let (schedule, answers) = (Schedule::Switches(2), said[0].1.clone());
-            let question = Question { program: &program, targets: &[], schedule, shortest, answers };
+            let question = Question { program: &program, queries: &[], schedule, shortest, answers };
             heard(&question, said, vec![answer])
         };
         let judge = |answer| vec![("judge", vec![answer])];

@@ -1,99 +1,191 @@
 //! Room `cli/commands`: `postbop check`.
 
-use crate::args::{Check, Detail, Format, Question};
-use crate::input::{self, Input};
-use crate::report::{Subject, json, text};
+use crate::args::{Check, Question};
+use crate::guard::Guard;
+use crate::input::{Files, Input, options};
+use crate::report::overall;
+use crate::report::printer::{Printer, Sheet};
+use crate::report::trace_json::fingerprint;
 use crate::{ALLOCATOR, Said, Status, properties};
-use indicatif::{ProgressBar, ProgressStyle};
-use postbop_engine::fixpoint::library::algorithm;
-use postbop_engine::{Budget, Choice, Observer, Progress, Report, Verdict, Why, verify, verify_threads};
-use postbop_ir::interleave::Schedule;
-use postbop_ir::program::THREAD_LIMIT;
-use postbop_ir::{Expr, Program, Target, Task};
-use std::io::IsTerminal;
+use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, verify};
+use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long the room for threads may grow where no limit is set.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The most threads that there is room for.
+const MOST_THREADS: u32 = 64;
 
 /// Decides the properties of a program.
 pub fn run(args: &Check, said: &mut Said) -> Status {
+    decide(args, said).unwrap_or_else(|status| status)
+}
+
+fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
     let start = Instant::now();
     let budget = budget(&args.question);
-    let input = match input::read(&args.source, said) {
-        Ok(input) => input,
-        Err(status) => return status,
-    };
+    let guard = Guard::new(said.limits);
+    let files = Files::open(&args.source, said)?;
+    let input = files.program(options(&args.source, args.source.threads), said)?;
+    drop(guard);
     let read = start.elapsed();
-    let program = &input.program;
-    let targets = match properties::targets(&input, program, &args.question.target) {
-        Ok(targets) => targets,
-        Err(message) => {
-            said.err.push_str(&format!("error: {}: {message}\n", input.name));
-            return Status::BadInput;
-        }
+    let refuse = |said: &mut Said, message: String| {
+        said.error(&format!("{}: {message}", input.name));
+        Status::BadInput
     };
-    let task = Task { program, targets: &targets, shortest: args.shortest };
-    let choice = match choice(args) {
-        Ok(choice) => choice,
-        Err(message) => {
-            said.err.push_str(&format!("error: {message}\n"));
-            return Status::BadInput;
-        }
-    };
-    let mut report = answer(&task, choice, schedule(args), &budget);
-    report.stats.push(("read_us".into(), read.as_micros() as u64));
-    report.stats.push(("total_us".into(), start.elapsed().as_micros() as u64));
-    report.stats.push(("peak_bytes".into(), peak()));
-    let threads = thread_bound(&input, &report, choice, &budget);
-    tell(&Subject { input: &input, program, targets: &targets, report: &report, threads }, args, said);
-    let status = status(&report.verdicts);
+    let queries =
+        properties::queries(&input, &args.question.target).map_err(|message| refuse(said, message))?;
+    if queries.is_empty() && !args.allow_empty {
+        let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
+            `--target LABEL` asks about a label, `--allow-empty` accepts this";
+        return Err(refuse(said, message.into()));
+    }
+    let choice = choice(args).map_err(|message| refuse(said, message))?;
+    useless(args, &input, said);
+    let mut sheet = Sheet::new(&queries, args, said);
+    let check = Checking { args, files: &files, choice, budget: &budget };
+    let mut report = check.report(&input, &queries, &mut sheet);
+    report.stats.add("read_us", read.as_micros() as u64);
+    report.stats.add("total_us", start.elapsed().as_micros() as u64);
+    report.stats.add("peak_bytes", peak());
+    sheet.finish(&report.answers, report.engine, &report.stats);
+    let status = status(&report);
     if status == Status::Bug {
-        said.err.push_str(&keep(program, &std::env::current_dir().unwrap_or_default()));
+        said.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));
     }
     if args.more.is_empty() {
         // The process ends here. Its memory goes back at once, not piece by piece.
         std::mem::forget((input, report));
     }
-    status
+    Ok(status)
+}
+
+/// Warns of options that do nothing for this program.
+fn useless(args: &Check, input: &Input, said: &mut Said) {
+    let mut warn = |given: bool, option: &str| {
+        if given && !said.quiet {
+            let what =
+                format!("warning: {}: {option} does nothing: the program has no threads\n", input.name);
+            said.err.push_str(&what);
+        }
+    };
+    if input.program.is_sequential() {
+        warn(args.switches.is_some(), "--switches");
+        warn(args.rounds.is_some(), "--rounds");
+        warn(args.source.threads.is_some(), "--threads");
+    }
 }
 
 /// Which engine is to answer.
-fn choice(args: &Check) -> Result<Choice<'_>, String> {
-    match (args.engine.as_str(), &args.algorithm) {
-        ("auto", None) => Ok(Choice::Auto),
-        (name, None) => Ok(Choice::Named(name)),
-        ("auto" | "fixpoint", Some(name)) => {
-            algorithm(name).map(Choice::Algorithm).ok_or(format!("there is no algorithm `{name}`"))
+fn choice(args: &Check) -> Result<EngineChoice, String> {
+    let name = match (args.engine.as_str(), &args.algorithm) {
+        (name, None) => name.to_owned(),
+        ("auto" | "fixpoint", Some(algorithm)) => format!("fixpoint:{algorithm}"),
+        (name, Some(_)) => return Err(format!("--algorithm is for --engine fixpoint, not for `{name}`")),
+    };
+    EngineChoice::named(&name).ok_or(format!("there is no engine `{name}`"))
+}
+
+/// What is checked, and how.
+struct Checking<'a> {
+    args: &'a Check,
+    files: &'a Files,
+    choice: EngineChoice,
+    budget: &'a Budget,
+}
+
+impl<'a> Checking<'a> {
+    /// The answers about a program. One that may start more threads than there is room for gets more room while there is
+    /// time, unless the user says how much.
+    fn report(&self, input: &Input, queries: &[Query], sheet: &mut Sheet<'a>) -> Report {
+        // A program graph has the room that it has.
+        let grows =
+            self.args.source.threads.is_none() && !input.program.no_room.is_empty() && !input.text.is_empty();
+        if !grows {
+            return self.verify(input, queries, self.budget, false, sheet);
         }
-        (name, Some(_)) => Err(format!("--algorithm is for --engine fixpoint, not for `{name}`")),
+        let budget = self.budget.clone().or_time(PATIENCE);
+        let mut report = self.verify(input, queries, &budget, true, sheet);
+        for room in input.program.threads.len() as u32 + 1..=MOST_THREADS {
+            let open: Vec<usize> = (0..queries.len()).filter(|&at| is_cut_off(&report.answers[at])).collect();
+            let wider = self.files.program(options(&self.args.source, Some(room)), &mut Said::default());
+            let (false, Ok(()), Ok(wider)) = (open.is_empty(), budget.check(), wider) else { break };
+            let names: Vec<String> = open.iter().map(|&at| queries[at].name.clone()).collect();
+            let Ok(asked) = properties::queries(&wider, &names) else { break };
+            let next = self.verify(&wider, &asked, &budget, true, sheet);
+            (report.engine, report.stats) = (next.engine, next.stats);
+            for (at, mut answer) in open.into_iter().zip(next.answers) {
+                if !answer.verdict.is_known() {
+                    answer.explored = within(&report.answers[at]);
+                }
+                report.answers[at] = answer;
+            }
+        }
+        self.conclude(&mut report.answers, &budget);
+        report
     }
+
+    /// What holds only for a number of threads that the user did not ask for is not known to hold.
+    fn conclude(&self, answers: &mut [Answer], budget: &Budget) {
+        for answer in answers.iter_mut().filter(|answer| is_cut_off(answer)) {
+            answer.explored = within(answer);
+            let more = || Why::Unsupported(format!("more than {MOST_THREADS} threads"));
+            answer.verdict = Verdict::Unknown(budget.check().err().unwrap_or_else(more));
+        }
+    }
+
+    fn verify(
+        &self,
+        input: &Input,
+        queries: &[Query],
+        budget: &Budget,
+        waits: bool,
+        sheet: &mut Sheet<'a>,
+    ) -> Report {
+        let program = &input.program;
+        let prefer = match (self.args.shortest, program.is_sequential()) {
+            (false, _) => Prefer::Any,
+            (true, true) => Prefer::FewestSteps,
+            (true, false) => Prefer::FewestSwitches,
+        };
+        let schedule = match program.is_sequential() {
+            true => None,
+            false => self.args.switches.map(Schedule::Switches).or(self.args.rounds.map(Schedule::Rounds)),
+        };
+        let bound = Bound { schedule, threads: None };
+        let task = Task { program, queries, bound, prefer, first: self.args.first };
+        let choice = self.choice;
+        let mut printer = Printer::new(input, sheet);
+        printer.waits = waits;
+        on_deep_stack(program, move || verify(&task, choice, budget, &mut printer))
+    }
+}
+
+/// The bound of a property that holds, or was explored.
+fn within(answer: &Answer) -> Option<Bound> {
+    match answer.verdict {
+        Verdict::Holds { within, .. } => Some(within),
+        _ => answer.explored,
+    }
+}
+
+/// Whether a property holds only as far as there is room for threads.
+fn is_cut_off(answer: &Answer) -> bool {
+    within(answer).is_some_and(|within| within.threads.is_some()) && answer.verdict.is_known()
 }
 
 /// Keeps the program that showed a bug of ours, so that it can be reported; says where.
 fn keep(program: &Program, folder: &Path) -> String {
-    let path = folder.join(format!("postbop-bug-{}.ir", json::fingerprint(program)));
+    let path = folder.join(format!("postbop-bug-{}.ir", fingerprint(program)));
     match std::fs::write(&path, postbop_ir::text::print(program)) {
         Ok(()) => format!("postbop: this is a bug in postbop; please report it with {}\n", path.display()),
         Err(error) => {
             format!("postbop: this is a bug in postbop; {} could not be written: {error}\n", path.display())
         }
     }
-}
-
-/// Decision diagrams are walked as deep as they have levels. Where these may be many, the work gets a deep stack; it
-/// would cost the others time, since a thread's memory is managed apart.
-fn answer(task: &Task, choice: Choice, schedule: Option<Schedule>, budget: &Budget) -> Report {
-    let mut spinner = Spinner::new();
-    on_deep_stack(task.program, move || match task.program.is_sequential() {
-        true => verify(task, choice, budget, &mut spinner),
-        false => verify_threads(task, schedule, choice, budget, &mut spinner),
-    })
-}
-
-/// The schedule that threads are bound to.
-fn schedule(args: &Check) -> Option<Schedule> {
-    args.switches.map(Schedule::Switches).or(args.rounds.map(Schedule::Rounds))
 }
 
 /// Does the work on a stack as deep as the program's diagrams may need.
@@ -116,44 +208,12 @@ pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send
     })
 }
 
-/// For how many threads there is room, if what holds may not hold with more: a run within the same schedule that would
-/// start one more comes to a label that is there for this question.
-fn thread_bound(input: &Input, report: &Report, choice: Choice, budget: &Budget) -> Option<usize> {
-    let bound = input.thread_bound?;
-    if !report.verdicts.contains(&Verdict::Holds) {
-        return None;
-    }
-    let program = &input.program;
-    let limit = program.labels.iter().filter(|label| label.name == THREAD_LIMIT).map(|label| label.loc);
-    let targets = [Target { name: THREAD_LIMIT.into(), locs: limit.collect() }];
-    // Shortest, because few switches are enough as a rule.
-    let task = Task { program, targets: &targets, shortest: true };
-    let asked = answer(&task, choice, report.bound, budget);
-    let never = asked.verdicts == [Verdict::Holds] && asked.bound == report.bound;
-    (!never).then_some(bound)
-}
-
-fn tell(subject: &Subject, args: &Check, said: &mut Said) {
-    match args.format {
-        Format::Json => {
-            let value = json::report(subject, args.trace != Detail::None);
-            said.out.push_str(&format!("{value}\n"));
-        }
-        Format::Human => {
-            if args.question.stats {
-                said.out.push_str(&text::stats(subject.report.engine, &subject.report.stats));
-                said.out.push('\n');
-            }
-            said.out.push_str(&text::report(subject, args.trace, args.shortest));
-        }
-    }
-}
-
-fn status(verdicts: &[Verdict]) -> Status {
-    if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Unknown(Why::EngineBug(_)))) {
+fn status(report: &Report) -> Status {
+    if report.verdicts().any(|verdict| matches!(verdict, Verdict::Unknown(Why::EngineBug(_)))) {
         return Status::Bug;
     }
-    match json::overall(verdicts) {
+    let verdicts: Vec<&Verdict> = report.verdicts().collect();
+    match overall(verdicts.into_iter()) {
         "violated" => Status::Violated,
         "unknown" => Status::Unknown,
         _ => Status::Good,
@@ -194,37 +254,6 @@ fn used() -> u64 {
 fn peak() -> u64 {
     used();
     PEAK.load(Ordering::Relaxed)
-}
-
-/// Progress on a terminal, and nowhere else.
-struct Spinner(Option<ProgressBar>);
-
-impl Spinner {
-    fn new() -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        Spinner(terminal.then(|| {
-            let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
-            let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-            ProgressBar::new_spinner().with_style(style)
-        }))
-    }
-}
-
-impl Observer for Spinner {
-    fn progress(&mut self, progress: Progress) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(format!("{} {}", progress.done, progress.unit));
-            bar.tick();
-        }
-    }
-}
-
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 #[cfg(test)]

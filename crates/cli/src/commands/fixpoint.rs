@@ -36,9 +36,9 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     };
     let program = &input.program;
     representable(program).map_err(|refusal| refuse(said, refusal.0))?;
-    let targets = properties::targets(&input, program, &args.question.target)
-        .map_err(|message| refuse(said, message))?;
-    let locs = targets.into_iter().flat_map(|target| target.locs).collect();
+    let queries =
+        properties::queries(&input, &args.question.target).map_err(|message| refuse(said, message))?;
+    let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
     let budget = budget(&args.question);
     let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {

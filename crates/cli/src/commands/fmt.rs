@@ -24,7 +24,7 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
         said.error(&format!("{name}: is {}; `fmt` is for Boolean programs", format.name()));
         return Status::BadInput;
     }
-    let formatted = match postbop_front::format(&bytes, input::options(&args.source)) {
+    let formatted = match postbop_front::format(&bytes, input::options(&args.source, None)) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
             let text = source::decode(&bytes);

@@ -1,11 +1,12 @@
 //! Room `cli/commands`: `postbop replay`.
 
 use crate::args::Replay;
-use crate::input::{self, Input};
-use crate::report::json;
-use crate::{Said, Status, properties};
-use postbop_ir::replay::replay_interleaving;
-use postbop_ir::{Interleaving, Program, Trace, replay};
+use crate::report::text::told;
+use crate::report::trace_json::{self, Writer, fingerprint};
+use crate::report::words::Words;
+use crate::{Said, Status, input, properties};
+use postbop_ir::replay::changes;
+use postbop_ir::{Program, Rejected, Trace, replay};
 use serde_json::Value;
 
 /// Runs the traces of a report, or one trace, on a program.
@@ -22,7 +23,7 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
         said.err.push_str(&format!("error: {}: {message}\n", args.trace.display()));
         Status::BadInput
     };
-    let program = &input.program;
+    let reader = Reader { words: Words::new(&input), fingerprint: fingerprint(&input.program) };
     let value: Value = match serde_json::from_slice(&bytes) {
         Ok(value) => value,
         Err(error) => return bad(format!("not JSON: {error}")),
@@ -34,7 +35,7 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
     let mut status = Status::Good;
     for trace in traces {
         let name = trace.get("target").and_then(Value::as_str).unwrap_or("trace");
-        match one(&input, program, trace) {
+        match reader.one(trace) {
             Ok(run) => said.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
             Err(reason) => {
                 said.out.push_str(&format!("{name}  rejected: {reason}\n"));
@@ -43,30 +44,6 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
         }
     }
     status
-}
-
-/// A trace that somebody wrote.
-enum Given {
-    Sequential(Trace),
-    Interleaved(Interleaving),
-}
-
-impl Given {
-    fn run(&self) -> String {
-        match self {
-            Given::Sequential(trace) => format!("{} steps", trace.length()),
-            Given::Interleaved(trace) => {
-                format!("{} steps in {} contexts", trace.length(), trace.contexts.len())
-            }
-        }
-    }
-}
-
-fn parse(value: &Value) -> Option<Given> {
-    match value.get("contexts") {
-        None => json::parse(value).map(Given::Sequential),
-        Some(_) => json::parse_interleaving(value).map(Given::Interleaved),
-    }
 }
 
 /// The traces of a report; or the trace itself.
@@ -78,48 +55,87 @@ fn traces(value: &Value) -> Vec<&Value> {
     }
 }
 
-/// What run it is, if it is one.
-fn one(input: &Input, program: &Program, value: &Value) -> Result<String, String> {
-    let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
-    let customary = properties::targets(input, program, &[])?;
-    let target = match customary.into_iter().find(|target| target.name == name) {
-        Some(target) => target,
-        None => properties::targets(input, program, &[name.to_owned()])?.remove(0),
-    };
-    let trace = parse(value).ok_or("it has not the form of a trace")?;
-    if value.get("program").and_then(Value::as_str) != Some(&json::fingerprint(program)) {
-        return Err("it was made from another program, or from this one before it was changed".into());
-    }
-    let told = match &trace {
-        Given::Sequential(trace) => {
-            replay(program, trace, &target.locs).and_then(|()| json::trace(input, program, name, trace))
+/// Reads traces about one program.
+struct Reader<'a> {
+    words: Words<'a>,
+    fingerprint: String,
+}
+
+impl Reader<'_> {
+    /// What run it is, if it is one.
+    fn one(&self, value: &Value) -> Result<String, String> {
+        let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
+        let query = properties::queries(self.words.input, &[name.to_owned()])?.remove(0);
+        let trace = trace_json::parse(value).map_err(|problem| format!("this {problem}"))?;
+        if value.get("program").and_then(Value::as_str) != Some(&self.fingerprint) {
+            return Err("it was made from another program, or from another version of this file".into());
         }
-        Given::Interleaved(trace) => replay_interleaving(program, trace, &target.locs)
-            .and_then(|()| json::interleaving(input, program, name, trace)),
-    };
-    match difference(&told.map_err(|rejected| rejected.to_string())?, value) {
-        None => Ok(trace.run()),
-        Some(place) => Err(format!("the run is one, but what is said of it at `{place}` is not so")),
+        let program = self.words.program;
+        let told = |rejected: Rejected| rejected.to_string();
+        replay(program, &trace, query.locs()).map_err(told)?;
+        let played = changes(program, &trace).map_err(told)?;
+        let writer = Writer { words: &self.words, fingerprint: &self.fingerprint };
+        let mut again = Vec::new();
+        writer.trace(&mut again, name, &trace, &played.contexts).map_err(|error| error.to_string())?;
+        let again: Value = serde_json::from_slice(&again).map_err(|error| error.to_string())?;
+        match difference(&again, value) {
+            None => Ok(length(program, &trace)),
+            Some(Difference { place, is, said }) => Err(format!(
+                "the trace is a run of the program, but at `{place}` it says {said} where the run has {is}"
+            )),
+        }
     }
 }
 
-/// Where two traces differ first.
-fn difference(told: &Value, given: &Value) -> Option<String> {
-    match (told, given) {
+fn length(program: &Program, trace: &Trace) -> String {
+    let steps = told(&trace.length());
+    match program.is_sequential() {
+        true => format!("{steps} steps"),
+        false => format!("{steps} steps in {} contexts", trace.switches() + 1),
+    }
+}
+
+/// Where two traces differ first, and in what.
+struct Difference {
+    place: String,
+    is: String,
+    said: String,
+}
+
+impl Difference {
+    fn inside(mut self, key: &str) -> Self {
+        let dot = if self.place.is_empty() { "" } else { "." };
+        self.place = format!("{key}{dot}{}", self.place);
+        self
+    }
+}
+
+fn difference(is: &Value, said: &Value) -> Option<Difference> {
+    match (is, said) {
         (Value::Object(a), Value::Object(b)) => {
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             keys.filter_map(|key| {
                 let (a, b) = (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
-                difference(a, b).map(|rest| format!("{key}{}{rest}", if rest.is_empty() { "" } else { "." }))
+                // A member that says nothing is not the same as no member.
+                let missing = is.get(key).is_some() != said.get(key).is_some();
+                difference(a, b).or(missing.then(|| found(a, b))).map(|found| found.inside(key))
             })
             .next()
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let mut pairs = a.iter().zip(b).enumerate();
-            pairs.find_map(|(at, (a, b))| {
-                difference(a, b).map(|rest| format!("{at}{}{rest}", if rest.is_empty() { "" } else { "." }))
-            })
+            pairs.find_map(|(at, (a, b))| difference(a, b).map(|found| found.inside(&at.to_string())))
         }
-        _ => (told != given).then(String::new),
+        _ => (is != said).then(|| found(is, said)),
     }
+}
+
+fn found(is: &Value, said: &Value) -> Difference {
+    let short = |value: &Value| match value {
+        Value::Array(items) => format!("{} items", items.len()),
+        Value::Object(_) => "something else".to_owned(),
+        Value::Null => "nothing".to_owned(),
+        value => format!("`{value}`"),
+    };
+    Difference { place: String::new(), is: short(is), said: short(said) }
 }

@@ -34,15 +34,15 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
-        for label in postbop_front::properties::labels(program) {
+        for label in &program.labels {
             let loc = program.locs[label.loc];
             let (line, _) = input.position(loc.span);
             let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs[loc.proc].name, label.name);
         }
         let _ = writeln!(out, "properties checked by default");
-        for target in properties::targets(input, program, &[]).unwrap_or_default() {
-            let (line, _) = input.position(program.locs[target.locs[0]].span);
-            let _ = writeln!(out, "  {line:>6}  {}", target.name);
+        for query in properties::queries(input, &[]).unwrap_or_default() {
+            let (line, _) = input.position(program.locs[query.locs()[0]].span);
+            let _ = writeln!(out, "  {line:>6}  {}", query.name);
         }
     })
 }
@@ -61,7 +61,9 @@ fn with_program(args: &Source, said: &mut Said, show: impl FnOnce(&Input, &Progr
     match input::read(args, said) {
         Err(status) => status,
         Ok(input) => {
-            show(&input, &input.program, &mut said.out);
+            let mut out = String::new();
+            show(&input, &input.program, &mut out);
+            said.out.push_str(&out);
             Status::Good
         }
     }

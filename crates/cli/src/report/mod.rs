@@ -1,26 +1,32 @@
 //! Room `cli/report`: what people and programs get to see.
 
-use crate::input::Input;
-use postbop_engine::Report;
-use postbop_ir::{Program, Target};
-
-/// What is to be reported.
-#[derive(Clone, Copy)]
-pub struct Subject<'a> {
-    /// The source.
-    pub input: &'a Input,
-    /// The program.
-    pub program: &'a Program,
-    /// The properties.
-    pub targets: &'a [Target],
-    /// What came out of the door.
-    pub report: &'a Report,
-    /// If the program may start more threads than there is room for: for how many there is room.
-    pub threads: Option<usize>,
-}
-
 pub mod diagnostics;
 pub mod json;
-pub mod lanes;
+pub mod page;
+pub mod printer;
+pub mod repeats;
 pub mod story;
 pub mod text;
+pub mod trace_json;
+pub mod words;
+
+use postbop_engine::Verdict;
+
+/// The verdict in one word.
+pub fn status(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds { .. } => "holds",
+        Verdict::Violated(_) => "violated",
+        Verdict::Unknown(_) => "unknown",
+    }
+}
+
+/// The verdict on all properties in one word.
+pub fn overall<'a>(verdicts: impl Iterator<Item = &'a Verdict> + Clone) -> &'static str {
+    let any = |word| verdicts.clone().any(|verdict| status(verdict) == word);
+    match (any("violated"), any("unknown")) {
+        (true, _) => "violated",
+        (_, true) => "unknown",
+        _ => "holds",
+    }
+}

@@ -1,73 +1,88 @@
 //! Room `cli/report`: the report of a check for people.
 
-use super::json::{overall, status};
-use super::{Subject, lanes, story};
+use super::words::Words;
+use super::{overall, status, story};
 use crate::args::Detail;
-use postbop_engine::{Stats, Verdict, Why};
-use postbop_ir::interleave::Schedule;
+use postbop_engine::{Answer, Stats, Verdict, Why};
+use postbop_ir::{Bound, Length, Schedule, Trace};
 use std::fmt::Write;
 
 /// Runs longer than this come with a hint.
-const LONG: u128 = 60;
+const LONG: u64 = 60;
 
-/// The report of a check. Its last line is the verdict.
-pub fn report(subject: &Subject, detail: Detail, shortest: bool) -> String {
-    let Subject { input, program, targets, report, threads } = *subject;
-    let bound = bound(report.bound, threads);
-    let mut out = String::new();
-    let width = targets.iter().map(|target| target.name.chars().count()).max().unwrap_or(0).min(40);
-    for ((target, verdict), changes) in targets.iter().zip(&report.verdicts).zip(&report.changes) {
-        let name = &target.name;
-        let _ = match verdict {
-            Verdict::Violated(trace) => {
-                let length = trace.length();
-                let s = if length == 1 { "" } else { "s" };
-                writeln!(out, "{name:<width$}  violated by a run of {length} step{s}")
-            }
-            Verdict::Interleaved(run) => {
-                writeln!(out, "{name:<width$}  violated by a run with {}", switches(run.switches()))
-            }
-            Verdict::Unknown(why) => writeln!(out, "{name:<width$}  unknown: {why}"),
-            Verdict::Holds => writeln!(out, "{name:<width$}  holds{bound}"),
-        };
-        let (story, length) = match verdict {
-            _ if detail == Detail::None => continue,
-            Verdict::Violated(trace) => (story::tell(input, program, trace, changes, detail), trace.length()),
-            Verdict::Interleaved(run) => (lanes::tell(input, program, run, detail), 0),
-            Verdict::Holds | Verdict::Unknown(_) => continue,
-        };
-        let _ = writeln!(out, "\n{story}        {name} is reached\n");
-        if !shortest && length > LONG {
-            out.push_str(
-                "        There may be a shorter run: `--shortest` finds one of the least length.\n\n",
-            );
+/// How an answer is told.
+pub struct Manner<'a> {
+    /// The words for the program, if there is a trace to tell.
+    pub words: Option<&'a Words<'a>>,
+    /// How much of a trace to tell.
+    pub detail: Detail,
+    /// Whether traces are shortest ones.
+    pub shortest: bool,
+    /// How wide the names of properties are.
+    pub width: usize,
+}
+
+/// One answer: a line, and the trace of a violation.
+pub fn answer(answer: &Answer, manner: &Manner) -> String {
+    let Manner { words, detail, shortest, width } = *manner;
+    let name = &answer.query;
+    let mut out = format!("{name:<width$}  ");
+    let _ = match &answer.verdict {
+        Verdict::Holds { within, .. } => {
+            let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
+            writeln!(out, "holds{}{vacuous}", up_to(*within))
         }
-    }
-    if targets.is_empty() {
-        out.push_str("There is nothing to check: no assertion, and no label ERROR or SLIC_ERROR.\n");
-        out.push_str(
-            "`--target LABEL` asks whether a label can be reached; `postbop list` shows the labels.\n\n",
-        );
-    }
-    if let Some(count) = threads {
-        let _ = writeln!(
-            out,
-            "The program may start more than {count} threads, and runs that do were left out: `--threads N` makes room for N.\n"
-        );
-    }
-    let _ = match reason(&report.verdicts) {
-        Some(why) => writeln!(out, "VERDICT: unknown ({why})"),
-        None => {
-            let verdict = overall(&report.verdicts);
-            let bound = if verdict == "holds" { &bound } else { "" };
-            writeln!(out, "VERDICT: {verdict}{bound}")
-        }
+        Verdict::Unknown(why) => writeln!(out, "unknown: {}", unknown(why, answer.explored)),
+        Verdict::Violated(trace) => match words {
+            Some(words) => writeln!(out, "violated by a run {}", run(words, trace)),
+            None => writeln!(out, "violated"),
+        },
     };
+    let (Verdict::Violated(trace), Some(words)) = (&answer.verdict, words) else { return out };
+    if detail == Detail::None {
+        return out;
+    }
+    let story = story::tell(words, trace, &answer.changes, detail);
+    let _ = writeln!(out, "\n{story}        {name} is reached\n");
+    if !shortest && words.program.is_sequential() && trace.length() > Length::from(LONG) {
+        out.push_str("        There may be a shorter run: `--shortest` finds one of the least length.\n\n");
+    }
     out
 }
 
+/// What is said of a property that is never put to the test.
+const VACUOUS: &str = " (vacuously: no run comes here)";
+
+/// How long a run is.
+fn run(words: &Words, trace: &Trace) -> String {
+    if !words.program.is_sequential() {
+        return format!("with {}", switches(trace.switches()));
+    }
+    let length = trace.length();
+    let s = if length == Length::from(1) { "" } else { "s" };
+    format!("of {} step{s}", told(&length))
+}
+
+/// A number that people can read: exact if it is short.
+pub fn told(length: &Length) -> String {
+    const SHORT: usize = 24;
+    let digits = length.to_string();
+    match digits.len() {
+        ..=SHORT => digits,
+        len => format!("about {}.{} · 10^{}", &digits[..1], &digits[1..3], len - 1),
+    }
+}
+
+/// Why there is no answer, and how far the search got.
+fn unknown(why: &Why, explored: Option<Bound>) -> String {
+    match explored {
+        Some(bound) => format!("{why}; no violation{}", up_to(bound)),
+        None => why.to_string(),
+    }
+}
+
 /// How far a verdict goes.
-fn bound(schedule: Option<Schedule>, threads: Option<usize>) -> String {
+fn up_to(Bound { schedule, threads }: Bound) -> String {
     let schedule = schedule.map(|schedule| match schedule {
         Schedule::Switches(count) => switches(count as usize),
         Schedule::Rounds(1) => "1 round".into(),
@@ -82,21 +97,80 @@ fn switches(count: usize) -> String {
     format!("{count} context switch{}", if count == 1 { "" } else { "es" })
 }
 
-/// Why the verdict on all properties is unknown, if it is.
-fn reason(verdicts: &[Verdict]) -> Option<&Why> {
-    if verdicts.iter().any(|verdict| status(verdict) == "violated") {
-        return None;
+/// What is said at the end: notes, and the verdict on all properties.
+pub fn verdict(answers: &[Answer]) -> String {
+    let mut out = String::new();
+    if answers.is_empty() {
+        out.push_str("There is nothing to check: no assertion, and no label ERROR or SLIC_ERROR.\n\n");
     }
-    verdicts.iter().find_map(|verdict| match verdict {
-        Verdict::Unknown(why) => Some(why),
+    let room = answers.iter().find_map(|answer| match answer.verdict {
+        Verdict::Holds { within, .. } => within.threads,
         _ => None,
+    });
+    if let Some(count) = room {
+        let s = if count == 1 { "" } else { "s" };
+        let _ = writeln!(
+            out,
+            "The program may start more than {count} thread{s}, and runs that do were left out: `--threads N` makes room for N.\n"
+        );
+    }
+    let word = overall(answers.iter().map(|answer| &answer.verdict));
+    let rest = match word {
+        "unknown" => reason(answers).map(|why| format!(" ({why})")).unwrap_or_default(),
+        "holds" => common_bound(answers).map(up_to).unwrap_or_default(),
+        _ => String::new(),
+    };
+    let _ = writeln!(out, "VERDICT: {word}{rest}");
+    out
+}
+
+/// The bound that all properties that hold have, if it is one: the tightest of those that differ.
+pub fn common_bound(answers: &[Answer]) -> Option<Bound> {
+    let bounds = answers.iter().filter_map(|answer| match answer.verdict {
+        Verdict::Holds { within, .. } => Some(within),
+        _ => None,
+    });
+    bounds.reduce(|one, other| Bound {
+        schedule: tighter(one.schedule, other.schedule),
+        threads: one.threads.into_iter().chain(other.threads).min(),
     })
+}
+
+fn tighter(one: Option<Schedule>, other: Option<Schedule>) -> Option<Schedule> {
+    match (one, other) {
+        (Some(Schedule::Switches(one)), Some(Schedule::Switches(other))) => {
+            Some(Schedule::Switches(one.min(other)))
+        }
+        (Some(Schedule::Rounds(one)), Some(Schedule::Rounds(other))) => {
+            Some(Schedule::Rounds(one.min(other)))
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// Why the verdict on all properties is unknown.
+fn reason(answers: &[Answer]) -> Option<String> {
+    let of = |answer: &Answer| match &answer.verdict {
+        Verdict::Unknown(why) => Some(unknown(why, answer.explored)),
+        _ => None,
+    };
+    let unknowns = answers.iter().filter(|answer| status(&answer.verdict) == "unknown").count();
+    let first = answers.iter().find_map(of)?;
+    // How far the search got may differ from one property to the next.
+    let plain = || {
+        answers.iter().find_map(|answer| match &answer.verdict {
+            Verdict::Unknown(why) => Some(why.to_string()),
+            _ => None,
+        })
+    };
+    let same = answers.iter().filter_map(of).all(|other| other == first);
+    if unknowns == 1 || same { Some(first) } else { plain() }
 }
 
 /// The counters of a run.
 pub fn stats(engine: &str, stats: &Stats) -> String {
     let mut out = format!("engine        {engine}\n");
-    for (name, value) in stats {
+    for (name, value) in stats.iter() {
         let _ = writeln!(out, "{name:<12}  {value}");
     }
     out

@@ -9,10 +9,9 @@ use crate::cases::formats;
 use crate::common::{all_good, root, say};
 use crate::question;
 use crate::runner::{PATIENCE, Tally, about};
-use postbop_engine::{Budget, Choice, Silent, Verdict, verify_threads};
+use postbop_engine::{Budget, EngineChoice, Silent, Verdict, verify};
 use postbop_front::{Options, Reading, Severity, read};
-use postbop_ir::interleave::Schedule;
-use postbop_ir::{Program, Target, Task, text, validate};
+use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, text, validate};
 use std::path::PathBuf;
 
 /// Takes more than a minute. The others take less than a fifth of a second each.
@@ -107,11 +106,11 @@ fn ask_threads(entry: &Entry, program: &Program, tally: &mut Tally) -> Result<()
     }
     tally.questions += 1;
     let label = (entry.property != "assert").then_some(entry.property.as_str());
-    let targets = question::targets(program, label)?;
-    let verdicts = answers(program, &targets, None, Choice::Auto);
-    let word = if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Interleaved(_))) {
+    let queries = question::queries(program, label)?;
+    let verdicts = answers(program, &queries, None, EngineChoice::Auto);
+    let word = if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Violated(_))) {
         "violated"
-    } else if verdicts.iter().all(|verdict| *verdict == Verdict::Holds) {
+    } else if verdicts.iter().all(|verdict| matches!(verdict, Verdict::Holds { .. })) {
         "holds"
     } else {
         "unknown"
@@ -125,16 +124,15 @@ fn ask_threads(entry: &Entry, program: &Program, tally: &mut Tally) -> Result<()
 
 fn answers(
     program: &Program,
-    targets: &[Target],
+    queries: &[Query],
     schedule: Option<Schedule>,
-    choice: Choice,
+    choice: EngineChoice,
 ) -> Vec<Verdict> {
-    let task = Task { program, targets, shortest: schedule.is_some() };
-    let budget = Budget::unlimited().with_time(PATIENCE);
-    let report = verify_threads(&task, schedule, choice, &budget, &mut Silent);
-    let asked = report.bound == schedule || report.verdicts.iter().all(|verdict| *verdict != Verdict::Holds);
-    assert!(schedule.is_none() || asked, "{:?} only", report.bound);
-    report.verdicts
+    let prefer = if schedule.is_some() { Prefer::FewestSwitches } else { Prefer::Any };
+    let bound = Bound { schedule, threads: None };
+    let task = Task { bound, prefer, ..Task::new(program, queries) };
+    let report = verify(&task, choice, &Budget::unlimited().with_time(PATIENCE), &mut Silent);
+    report.answers.into_iter().map(|answer| answer.verdict).collect()
 }
 
 /// Fig. 3 of [getafix]: with so many adders and stoppers of the Bluetooth driver, the least number of switches, of at most 6.
@@ -145,14 +143,15 @@ fn the_driver_needs_as_many_switches_as_the_paper_says() {
         let file = folder.join(format!("basler-thesis/bluetooth_{name}.bp"));
         let reading = read(&std::fs::read(file).expect("the driver is in the corpus"), Options::default());
         let program = is_concurrent(&reading).expect("it is concurrent");
-        let targets = question::targets(program, Some("SLIC_ERROR")).expect("the label");
-        for choice in [Choice::Auto, Choice::Named("fixpoint")] {
-            let found = match &answers(program, &targets, Some(Schedule::Switches(6)), choice)[0] {
-                Verdict::Interleaved(run) => Ok(Some(run.switches())),
-                Verdict::Holds => Ok(None),
+        let queries = question::queries(program, Some("SLIC_ERROR")).expect("the label");
+        for engine in ["auto", "fixpoint"] {
+            let choice = EngineChoice::named(engine).expect("it is in the list");
+            let found = match &answers(program, &queries, Some(Schedule::Switches(6)), choice)[0] {
+                Verdict::Violated(run) => Ok(Some(run.switches())),
+                Verdict::Holds { .. } => Ok(None),
                 other => Err(other.clone()),
             };
-            assert_eq!(found, Ok(least), "{name} {choice:?}");
+            assert_eq!(found, Ok(least), "{name} {engine}");
         }
     }
 }

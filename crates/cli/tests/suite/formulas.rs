@@ -135,7 +135,7 @@ fn formulas_on_the_command_line() {
     // Without an engine the algorithm chooses it.
     postbop(&["check", fig1, "--target", "R", "--algorithm", "ef"]).with(1);
     for engine in ["explicit", "summary"] {
-        let ran = postbop(&["check", fig1, "--engine", engine, "--algorithm", "ef"]).with(2);
+        let ran = postbop(&["check", fig1, "--target", "R", "--engine", engine, "--algorithm", "ef"]).with(2);
         assert!(ran.err.contains("--algorithm is for --engine fixpoint"), "{}", ran.err);
     }
     let ran = postbop(&["check", fig1, "--target", "R", "--engine", "fixpoint", "--shortest"]).with(3);

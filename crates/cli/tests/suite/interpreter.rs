@@ -5,19 +5,21 @@
 //! followed to its end whatever the gaps are filled with.
 
 use postbop_ir::eval::{Cell, Context, eval};
-use postbop_ir::{Action, Expr, Frame, LocId, Program, Segment, SegmentId, Step, Trace, Type, VarId};
+use postbop_ir::{
+    Action, EdgeId, Expr, LocId, ProcId, Program, Segment, SegmentId, Step, ThreadId, Trace, Type, VarId,
+};
 use std::collections::BTreeMap;
 use xtask::rng::Rng;
 
 type Values = BTreeMap<VarId, i64>;
 
-/// An activation that is being followed.
+/// An activation that is being followed: of a completed call, or one whose steps are those of the context.
 struct Active<'t> {
-    frame: &'t Frame,
-    segment: Option<(SegmentId, &'t Segment)>,
-    next: usize,
+    segment: Option<(SegmentId, &'t Segment, usize)>,
     loc: LocId,
     locals: Values,
+    /// The call that is open.
+    call: Option<EdgeId>,
 }
 
 struct Follower<'t> {
@@ -26,8 +28,9 @@ struct Follower<'t> {
     rng: &'t mut Rng,
     globals: Values,
     stack: Vec<Active<'t>>,
-    /// How many pending frames were entered.
-    pending: usize,
+    steps: &'t [Step],
+    /// The next step of the context.
+    next: usize,
 }
 
 struct Pair<'a> {
@@ -45,26 +48,40 @@ impl Context for Pair<'_> {
     }
 }
 
-/// Follows the trace to its end with random values in its gaps.
+/// Follows the trace of a sequential program to its end with random values in its gaps.
 pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng) -> Result<(), String> {
-    let mut follower =
-        Follower { program, trace, rng, globals: Values::new(), stack: Vec::new(), pending: 0 };
-    let first = trace.frames.first().ok_or("no frame")?;
-    if first.proc != program.main {
-        return Err("does not start in main".into());
+    let [context] = &trace.contexts[..] else { return Err("not one context".into()) };
+    if context.thread != Some(ThreadId(0)) {
+        return Err("another thread".into());
     }
+    let mut follower = Follower {
+        program,
+        trace,
+        rng,
+        globals: Values::new(),
+        stack: Vec::new(),
+        steps: &context.steps,
+        next: 0,
+    };
     for var in program.globals() {
-        let value = follower.given(&first.entry, var)?;
+        let value = follower.given(&trace.initial, var)?;
         follower.globals.insert(var, value);
     }
-    let params = program.procs[program.main].params();
-    let args = params.iter().map(|&var| follower.given(&first.entry, var)).collect::<Result<Vec<_>, _>>()?;
-    follower.pending = 1;
-    follower.enter(first, None, &args)?;
-    let end = follower.run()?;
-    if follower.pending < trace.frames.len() {
-        return Err("frames are left".into());
+    let main = &program.procs[program.main];
+    if trace.initial.iter().any(|(var, _)| {
+        !main.locals.contains(var) && !program.vars.get(*var).is_some_and(|_| program.is_global(*var))
+    }) {
+        return Err("a start that is not so".into());
     }
+    let args = main
+        .params()
+        .iter()
+        .map(|&var| follower.given(&trace.initial, var))
+        .collect::<Result<Vec<_>, _>>()?;
+    let locals: Vec<(VarId, i64)> =
+        trace.initial.iter().copied().filter(|(var, _)| main.locals[main.params..].contains(var)).collect();
+    follower.enter(program.main, &locals, None, &args)?;
+    let end = follower.run()?;
     if targets.contains(&end) { Ok(()) } else { Err("does not end in a target".into()) }
 }
 
@@ -86,48 +103,63 @@ impl<'t> Follower<'t> {
 
     fn enter(
         &mut self,
-        frame: &'t Frame,
+        proc: ProcId,
+        entry: &[(VarId, i64)],
         segment: Option<(SegmentId, &'t Segment)>,
         args: &[i64],
     ) -> Result<(), String> {
-        let proc = self.program.procs.get(frame.proc).ok_or("no such procedure")?;
+        let proc = self.program.procs.get(proc).ok_or("no such procedure")?;
         let mut locals: Values = proc.params().iter().copied().zip(args.iter().copied()).collect();
         for &var in &proc.locals[proc.params..] {
-            let value = self.given(&frame.entry, var)?;
+            let value = self.given(entry, var)?;
             locals.insert(var, value);
         }
-        for (var, value) in &frame.entry {
+        for (var, value) in entry {
             if locals.get(var).or(self.globals.get(var)) != Some(value) {
                 return Err("an entry that is not so".into());
             }
         }
-        self.stack.push(Active { frame, segment, next: 0, loc: proc.entry, locals });
+        let segment = segment.map(|(id, segment)| (id, segment, 0));
+        self.stack.push(Active { segment, loc: proc.entry, locals, call: None });
         Ok(())
+    }
+
+    /// The next step of the innermost activation, and whether it is the last of its kind.
+    fn step(&mut self) -> Result<Option<(&'t Step, bool)>, String> {
+        let top = self.stack.last_mut().expect("main never leaves the stack");
+        let (steps, next, what) = match &mut top.segment {
+            Some((_, segment, next)) => (&segment.steps[..], next, "a segment that does not return"),
+            None => (self.steps, &mut self.next, ""),
+        };
+        let Some(step) = steps.get(*next) else {
+            return if what.is_empty() { Ok(None) } else { Err(what.into()) };
+        };
+        *next += 1;
+        Ok(Some((step, *next == steps.len())))
     }
 
     /// Runs to the end; where that is.
     fn run(&mut self) -> Result<LocId, String> {
-        loop {
+        while let Some((step, last)) = self.step()? {
             let top = self.stack.last_mut().expect("main never leaves the stack");
-            let Some(step) = top.frame.steps.get(top.next) else {
-                let in_segment = top.segment.is_some();
-                return if in_segment { Err("a segment that does not return".into()) } else { Ok(top.loc) };
-            };
-            top.next += 1;
-            let last = top.next == top.frame.steps.len();
             let edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
             if edge.from != top.loc {
                 return Err("an edge from elsewhere".into());
             }
+            if !step.locals().is_empty()
+                && (step.call.is_some() || !matches!(edge.action, Action::Call { .. }))
+            {
+                return Err("locals of no procedure".into());
+            }
             match &edge.action {
-                Action::Call { args, .. } => self.call(step, args, last)?,
+                Action::Call { args, .. } => self.call(step, args)?,
                 Action::Return(values) => {
-                    if !last {
+                    if !last && top.segment.is_some() {
                         return Err("steps after a return".into());
                     }
                     let results = self.values(step, values, &[])?;
                     if self.stack.len() == 1 {
-                        return Ok(edge.to);
+                        return if last { Ok(edge.to) } else { Err("steps after the end".into()) };
                     }
                     self.come_back(&results)?;
                 }
@@ -137,11 +169,12 @@ impl<'t> Follower<'t> {
                 }
             }
         }
+        Ok(self.stack.last().expect("main never leaves the stack").loc)
     }
 
     /// The choices of a step, gaps filled.
     fn choices(&mut self, step: &Step, types: Vec<Type>) -> Result<Vec<i64>, String> {
-        if types.len() != step.choices.len() {
+        if types.len() != step.choices().len() {
             return Err("a wrong number of choices".into());
         }
         let choose = |(ty, choice): (Type, &Option<i64>)| match *choice {
@@ -149,7 +182,7 @@ impl<'t> Follower<'t> {
             Some(_) => Err("a choice outside its type".to_owned()),
             None => Ok(self.random(ty)),
         };
-        types.into_iter().zip(&step.choices).map(choose).collect()
+        types.into_iter().zip(step.choices()).map(choose).collect()
     }
 
     fn values(&mut self, step: &Step, exprs: &[Expr], targets: &[VarId]) -> Result<Vec<i64>, String> {
@@ -204,44 +237,49 @@ impl<'t> Follower<'t> {
         place.insert(var, value);
     }
 
-    fn call(&mut self, step: &Step, args: &[Expr], last: bool) -> Result<(), String> {
+    fn call(&mut self, step: &'t Step, args: &[Expr]) -> Result<(), String> {
         let args = self.values(step, args, &[])?;
         let Action::Call { callee, .. } = &self.program.edges[step.edge].action else {
             unreachable!("a call")
         };
         let trace = self.trace;
-        let inside = self.stack.last().and_then(|top| top.segment).map(|(id, _)| id);
-        let (frame, segment) = match step.call {
-            Some(call) if inside.is_some_and(|inside| call >= inside) => return Err("a later segment".into()),
+        let top = self.stack.last_mut().expect("it is there");
+        top.call = Some(step.edge);
+        let inside = top.segment.map(|(id, ..)| id);
+        match step.call {
+            Some(call) if inside.is_some_and(|inside| call >= inside) => Err("a later segment".into()),
             Some(call) => {
                 let segment = trace.segments.get(call).ok_or("no such segment")?;
-                (&segment.frame, Some((call, segment)))
+                if segment.proc != *callee {
+                    return Err("another procedure".into());
+                }
+                self.enter(segment.proc, &segment.entry, Some((call, segment)), &args)
             }
-            None if !last || inside.is_some() => return Err("goes on after an open call".into()),
+            None if inside.is_some() => Err("an open call in a segment".into()),
             None => {
-                self.pending += 1;
-                (trace.frames.get(self.pending - 1).ok_or("no frame for an open call")?, None)
+                let proc = &self.program.procs[*callee];
+                if step.locals().iter().any(|(var, _)| !proc.locals[proc.params..].contains(var)) {
+                    return Err("locals of another procedure".into());
+                }
+                self.enter(*callee, step.locals(), None, &args)
             }
-        };
-        if frame.proc != *callee {
-            return Err("another procedure".into());
         }
-        self.enter(frame, segment, &args)
     }
 
     fn come_back(&mut self, returned: &[i64]) -> Result<(), String> {
         let done = self.stack.pop().expect("it is there");
-        let (_, segment) = done.segment.ok_or("a pending frame returns")?;
-        if segment.exit.iter().any(|(var, value)| self.globals.get(var) != Some(value)) {
-            return Err("an exit that is not so".into());
+        if let Some((_, segment, _)) = done.segment {
+            if segment.exit.iter().any(|(var, value)| self.globals.get(var) != Some(value)) {
+                return Err("an exit that is not so".into());
+            }
+            let told = segment.results.iter().zip(returned);
+            let told = told.into_iter().all(|(told, value)| told.is_none_or(|told| told == *value));
+            if !told || segment.results.len() != returned.len() {
+                return Err("a result that is not so".into());
+            }
         }
-        let told =
-            segment.results.iter().zip(returned).all(|(told, value)| told.is_none_or(|told| told == *value));
-        if !told || segment.results.len() != returned.len() {
-            return Err("a result that is not so".into());
-        }
-        let top = self.stack.last_mut().expect("a segment has a caller");
-        let edge = &self.program.edges[top.frame.steps[top.next - 1].edge];
+        let top = self.stack.last_mut().expect("a call has a caller");
+        let edge = &self.program.edges[top.call.take().expect("it called")];
         top.loc = edge.to;
         let Action::Call { results, .. } = &edge.action else { unreachable!("a call") };
         for (result, &value) in results.iter().zip(returned) {

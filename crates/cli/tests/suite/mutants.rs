@@ -1,6 +1,6 @@
 //! Traces with one thing changed.
 
-use postbop_ir::{EdgeId, Frame, Id, ProcId, Program, SegmentId, Step, Table, Trace};
+use postbop_ir::{EdgeId, Id, ProcId, Program, SegmentId, Step, Table, ThreadId, Trace};
 
 /// A changed trace.
 pub struct Mutant {
@@ -12,10 +12,10 @@ pub struct Mutant {
     pub fatal: bool,
 }
 
-/// A place in a trace where a frame is.
+/// A place in a trace where steps are.
 #[derive(Clone, Copy)]
 enum Place {
-    Frame(usize),
+    Context(usize),
     Segment(SegmentId),
 }
 
@@ -28,11 +28,11 @@ struct Maker<'a> {
 /// Every mutant of a trace.
 pub fn mutants(program: &Program, trace: &Trace) -> Vec<Mutant> {
     let mut maker = Maker { program, trace, made: Vec::new() };
-    let frames = (0..trace.frames.len()).map(Place::Frame);
+    let contexts = (0..trace.contexts.len()).map(Place::Context);
     let segments = trace.segments.ids().map(Place::Segment);
-    for place in frames.chain(segments) {
-        maker.frame(place);
-        for at in 0..maker.at(place).steps.len() {
+    for place in contexts.chain(segments) {
+        maker.steps(place);
+        for at in 0..maker.at(place).len() {
             maker.order(place, at);
             maker.step(place, at);
         }
@@ -50,10 +50,10 @@ fn others(value: i64) -> [(i64, bool); 3] {
 }
 
 impl Maker<'_> {
-    fn at(&self, place: Place) -> &Frame {
+    fn at(&self, place: Place) -> &[Step] {
         match place {
-            Place::Frame(at) => &self.trace.frames[at],
-            Place::Segment(id) => &self.trace.segments[id].frame,
+            Place::Context(at) => &self.trace.contexts[at].steps,
+            Place::Segment(id) => &self.trace.segments[id].steps,
         }
     }
 
@@ -65,56 +65,69 @@ impl Maker<'_> {
         }
     }
 
-    fn change(&mut self, place: Place, what: &str, fatal: bool, change: impl FnOnce(&mut Frame)) {
+    fn change(&mut self, place: Place, what: &str, fatal: bool, change: impl FnOnce(&mut Vec<Step>)) {
         let name = match place {
-            Place::Frame(at) => format!("frame {at}: {what}"),
+            Place::Context(at) => format!("context {at}: {what}"),
             Place::Segment(id) => format!("segment {id}: {what}"),
         };
         self.make(name, fatal, |trace| match place {
-            Place::Frame(at) => change(&mut trace.frames[at]),
-            Place::Segment(id) => change(&mut trace.segments[id].frame),
+            Place::Context(at) => change(&mut trace.contexts[at].steps),
+            Place::Segment(id) => change(&mut trace.segments[id].steps),
         });
     }
 
-    fn frame(&mut self, place: Place) {
-        self.change(place, "another procedure", true, |frame| frame.proc = ProcId(frame.proc.0 ^ 1));
-        self.change(place, "no procedure", true, |frame| frame.proc = ProcId(u32::MAX));
-        self.change(place, "half of it", false, |frame| frame.steps.truncate(frame.steps.len() / 2));
-        self.change(place, "no steps", false, |frame| frame.steps.clear());
-        for at in 0..self.at(place).entry.len() {
-            for (value, fatal) in others(self.at(place).entry[at].1) {
-                self.change(place, &format!("entry {at} = {value}"), fatal, |frame| {
-                    frame.entry[at].1 = value
+    fn steps(&mut self, place: Place) {
+        self.change(place, "half of it", false, |steps| steps.truncate(steps.len() / 2));
+        self.change(place, "no steps", false, Vec::clear);
+        let known = match place {
+            Place::Context(_) => self.trace.initial.clone(),
+            Place::Segment(id) => {
+                let name = format!("segment {id}");
+                self.make(format!("{name}: another procedure"), true, |trace| trace.segments[id].proc.0 ^= 1);
+                self.make(format!("{name}: no procedure"), true, |trace| {
+                    trace.segments[id].proc = ProcId(u32::MAX);
                 });
+                self.trace.segments[id].entry.clone()
             }
-            self.change(place, &format!("entry {at} dropped"), false, |frame| {
-                frame.entry.remove(at);
+        };
+        fn entry(trace: &mut Trace, place: Place) -> &mut Vec<(postbop_ir::VarId, i64)> {
+            match place {
+                Place::Context(_) => &mut trace.initial,
+                Place::Segment(id) => &mut trace.segments[id].entry,
+            }
+        }
+        for (at, (_, value)) in known.iter().enumerate() {
+            for (value, fatal) in others(*value) {
+                self.make(format!("entry {at} = {value}"), fatal, |trace| entry(trace, place)[at].1 = value);
+            }
+            self.make(format!("entry {at} dropped"), false, |trace| {
+                entry(trace, place).remove(at);
             });
-            self.change(place, &format!("entry {at} twice"), true, |frame| {
-                frame.entry.insert(at, frame.entry[at])
+            self.make(format!("entry {at} twice"), true, |trace| {
+                let entry = entry(trace, place);
+                entry.insert(at, entry[at]);
             });
         }
     }
 
     /// Steps in another order or number.
     fn order(&mut self, place: Place, at: usize) {
-        self.change(place, &format!("step {at} dropped"), false, |frame| drop(frame.steps.remove(at)));
-        self.change(place, &format!("step {at} twice"), false, |frame| {
-            frame.steps.insert(at, frame.steps[at].clone());
-        });
-        if at + 1 < self.at(place).steps.len() {
-            self.change(place, &format!("steps {at} and the next swapped"), false, |frame| {
-                frame.steps.swap(at, at + 1)
+        self.change(place, &format!("step {at} dropped"), false, |steps| drop(steps.remove(at)));
+        self.change(place, &format!("step {at} twice"), false, |steps| steps.insert(at, steps[at].clone()));
+        if at + 1 < self.at(place).len() {
+            self.change(place, &format!("steps {at} and the next swapped"), false, |steps| {
+                steps.swap(at, at + 1)
             });
         }
     }
 
     fn edit(&mut self, place: Place, at: usize, what: &str, fatal: bool, edit: impl FnOnce(&mut Step)) {
-        self.change(place, &format!("step {at}: {what}"), fatal, |frame| edit(&mut frame.steps[at]));
+        self.change(place, &format!("step {at}: {what}"), fatal, |steps| edit(&mut steps[at]));
     }
 
     fn step(&mut self, place: Place, at: usize) {
-        let Step { edge, choices, call } = self.at(place).steps[at].clone();
+        let old = self.at(place)[at].clone();
+        let (edge, choices, call) = (old.edge, old.choices().to_vec(), old.call);
         let program = self.program;
         for other in [EdgeId(edge.0.wrapping_sub(1)), EdgeId(edge.0 + 1), EdgeId(u32::MAX)] {
             let elsewhere = program.edges.get(other).is_none_or(|o| o.from != program.edges[edge].from);
@@ -126,21 +139,36 @@ impl Maker<'_> {
         for (number, choice) in choices.iter().enumerate() {
             for (value, fatal) in others(choice.unwrap_or(0)) {
                 let what = format!("choice {number} = {value}");
-                self.edit(place, at, &what, fatal, |step| step.choices[number] = Some(value));
+                self.edit(place, at, &what, fatal, |step| {
+                    choose(step, |choices| choices[number] = Some(value))
+                });
             }
-            self.edit(place, at, &format!("choice {number} open"), false, |step| step.choices[number] = None);
+            let what = format!("choice {number} open");
+            self.edit(place, at, &what, false, |step| choose(step, |choices| choices[number] = None));
         }
-        self.edit(place, at, "one more choice", true, |step| step.choices.push(None));
+        self.edit(place, at, "one more choice", true, |step| choose(step, |choices| choices.push(None)));
         self.edit(place, at, "one choice fewer", true, |step| {
-            step.choices.pop();
+            choose(step, |choices| {
+                choices.pop();
+            })
         });
+        for (number, &(_, value)) in old.locals().iter().enumerate() {
+            for (value, fatal) in others(value) {
+                let what = format!("local {number} = {value}");
+                self.edit(place, at, &what, fatal, |step| {
+                    let mut locals = step.locals().to_vec();
+                    locals[number].1 = value;
+                    *step = step.clone().entering(locals);
+                });
+            }
+        }
         let is_call = matches!(program.edges[edge].action, postbop_ir::Action::Call { .. });
         for segment in self.trace.segments.ids() {
             self.edit(place, at, &format!("call {segment}"), !is_call, |step| step.call = Some(segment));
         }
         self.edit(place, at, "call of nothing", true, |step| step.call = Some(SegmentId(u32::MAX)));
         if call.is_some() {
-            self.edit(place, at, "call left open", true, |step| step.call = None);
+            self.edit(place, at, "call left open", false, |step| step.call = None);
         }
     }
 
@@ -173,16 +201,13 @@ impl Maker<'_> {
     }
 
     fn whole(&mut self) {
-        let (frames, segments) = (self.trace.frames.len(), self.trace.segments.len());
-        self.make("no frames".into(), true, |trace| trace.frames.clear());
-        self.make("no innermost frame".into(), true, |trace| drop(trace.frames.pop()));
-        self.make("innermost frame twice".into(), true, |trace| {
-            trace.frames.push(trace.frames[frames - 1].clone())
+        let segments = self.trace.segments.len();
+        self.make("no contexts".into(), true, |trace| trace.contexts.clear());
+        self.make("the context twice".into(), true, |trace| {
+            trace.contexts.push(trace.contexts[0].clone());
         });
-        if frames > 1 {
-            self.make("no outermost frame".into(), true, |trace| drop(trace.frames.remove(0)));
-            self.make("frames swapped".into(), false, |trace| trace.frames.swap(0, 1));
-        }
+        self.make("no thread".into(), true, |trace| trace.contexts[0].thread = None);
+        self.make("another thread".into(), true, |trace| trace.contexts[0].thread = Some(ThreadId(1)));
         for dropped in 0..segments {
             self.make(format!("segment {dropped} dropped"), false, |trace| {
                 let kept = trace.segments.pairs().filter(|(id, _)| id.index() != dropped);
@@ -190,4 +215,13 @@ impl Maker<'_> {
             });
         }
     }
+}
+
+/// Changes the choices of a step.
+fn choose(step: &mut Step, change: impl FnOnce(&mut Vec<Option<i64>>)) {
+    let mut choices = step.choices().to_vec();
+    change(&mut choices);
+    let mut changed = Step::new(step.edge, choices).entering(step.locals().to_vec());
+    changed.call = step.call;
+    *step = changed;
 }

@@ -5,7 +5,7 @@
 //! threads a case says `holds up to N switches` or `rounds`, and `violated with N switches` or `in N rounds`, where N is
 //! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
 
-use postbop_ir::{LocId, Program, Target};
+use postbop_ir::{LocId, Program, Query};
 
 /// Within what a program with threads is asked about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,16 +86,15 @@ fn expectation(line: &str) -> Option<Expectation> {
     Some(Expectation { label, violated, steps, bound })
 }
 
-/// What an expectation asks of the program: each target is a property of its own.
-pub fn targets(program: &Program, label: Option<&str>) -> Result<Vec<Target>, String> {
-    let named = |name: &str| Target { name: name.to_owned(), locs: labelled(program, name) };
+/// What an expectation asks of the program.
+pub fn queries(program: &Program, label: Option<&str>) -> Result<Vec<Query>, String> {
+    let named = |name: &str| Query::reach(name, labelled(program, name));
     if let Some(name) = label {
-        let target = named(name);
-        return if target.locs.is_empty() { Err(format!("no label `{name}`")) } else { Ok(vec![target]) };
+        let query = named(name);
+        return if query.locs().is_empty() { Err(format!("no label `{name}`")) } else { Ok(vec![query]) };
     }
-    let check =
-        |check: &postbop_ir::Check| Target { name: format!("{:?}", check.kind), locs: vec![check.loc] };
-    let customary = ["ERROR", "SLIC_ERROR"].map(named).into_iter().filter(|target| !target.locs.is_empty());
+    let check = |check: &postbop_ir::Check| Query::reach(format!("{:?}", check.kind), vec![check.loc]);
+    let customary = ["ERROR", "SLIC_ERROR"].map(named).into_iter().filter(|query| !query.locs().is_empty());
     Ok(program.checks.iter().map(check).chain(customary).collect())
 }
 

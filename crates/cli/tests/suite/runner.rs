@@ -1,9 +1,9 @@
 //! One question put to the judge and to every engine, for any trace and for a shortest one.
 
-use crate::question::{Expectation, targets};
-use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify};
+use crate::question::{Expectation, queries};
+use postbop_engine::{Budget, Engine, EngineChoice, Silent, Verdict, Why, engines, verify};
 use postbop_ir::oracle::judge;
-use postbop_ir::{LocId, Program, Target, Task, replay};
+use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, replay};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -50,10 +50,10 @@ impl Tally {
     }
 
     /// Counts a question; what it asks, or a failure if it asks nothing.
-    pub fn targets(&mut self, place: &str, program: &Program, expected: &Expectation) -> Option<Vec<Target>> {
+    pub fn queries(&mut self, place: &str, program: &Program, expected: &Expectation) -> Option<Vec<Query>> {
         self.questions += 1;
-        let targets = targets(program, expected.label.as_deref());
-        targets.map_err(|problem| self.failures.push(format!("{place}: {problem}"))).ok()
+        let queries = queries(program, expected.label.as_deref());
+        queries.map_err(|problem| self.failures.push(format!("{place}: {problem}"))).ok()
     }
 
     /// Puts a question to everybody. `place` is where it comes from, for failures.
@@ -70,24 +70,23 @@ impl Tally {
         }
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked}");
-        let Some(targets) = self.targets(&place, program, expected) else { return };
-        let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
-        let judged = judge(program, &[&all], JUDGE_LIMIT).ok().map(|least| least[0]);
-        if let Some(least) = judged {
+        let Some(queries) = self.queries(&place, program, expected) else { return };
+        let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
+        let judged = judge(program, &[&all], JUDGE_LIMIT).ok().map(|mut least| least.remove(0));
+        let steps = expected.steps.map(Length::from);
+        if let Some(least) = &judged {
             self.judged += 1;
-            let agrees =
-                least.is_some() == expected.violated && (expected.steps.is_none() || expected.steps == least);
+            let agrees = least.is_some() == expected.violated && (steps.is_none() || steps == *least);
             if !agrees {
                 self.failures.push(format!("{place}: the judge says {least:?}, expected {expected:?}"));
             }
         }
-        let least = expected.steps.or(judged.flatten());
-        for engine in engines() {
-            for shortest in [false, true] {
-                let task = Task { program, targets: &targets, shortest };
-                if let Err(problem) = self.answer(&task, engine.name(), expected, least) {
-                    let mode = if shortest { "shortest" } else { "any" };
-                    self.failures.push(format!("{place}: {} ({mode}): {problem}", engine.name()));
+        let least = steps.or(judged.flatten());
+        for &engine in engines() {
+            for prefer in [Prefer::Any, Prefer::FewestSteps] {
+                let task = Task { prefer, ..Task::new(program, &queries) };
+                if let Err(problem) = self.answer(&task, engine, expected, least.as_ref()) {
+                    self.failures.push(format!("{place}: {} ({prefer:?}): {problem}", engine.name()));
                 }
             }
         }
@@ -97,24 +96,23 @@ impl Tally {
     fn answer(
         &mut self,
         task: &Task,
-        engine: &'static str,
+        engine: &'static dyn Engine,
         expected: &Expectation,
-        least: Option<u64>,
+        least: Option<&Length>,
     ) -> Result<(), String> {
         let report =
-            verify(task, Choice::Named(engine), &Budget::unlimited().with_time(PATIENCE), &mut Silent);
+            verify(task, EngineChoice::Only(engine), &Budget::unlimited().with_time(PATIENCE), &mut Silent);
         let mut lengths = Vec::new();
-        for (target, verdict) in task.targets.iter().zip(&report.verdicts) {
+        for (query, verdict) in task.queries.iter().zip(report.verdicts()) {
             match verdict {
-                Verdict::Holds => {}
+                Verdict::Holds { .. } => {}
                 Verdict::Violated(trace) => {
-                    replay(task.program, trace, &target.locs).map_err(|rejected| rejected.to_string())?;
+                    replay(task.program, trace, query.locs()).map_err(|rejected| rejected.to_string())?;
                     self.traces += 1;
                     lengths.push(trace.length());
                 }
-                Verdict::Interleaved(_) => return Err("an interleaving of one thread".into()),
                 Verdict::Unknown(Why::Unsupported(why)) => {
-                    *self.refused.entry((engine, why.clone())).or_default() += 1;
+                    *self.refused.entry((engine.name(), why.clone())).or_default() += 1;
                     return Ok(());
                 }
                 Verdict::Unknown(why) => return Err(format!("unknown ({why})")),
@@ -123,8 +121,8 @@ impl Tally {
         let found = lengths.iter().min();
         match (found, expected.violated, least) {
             (None, false, _) | (Some(_), true, None) => {}
-            (Some(&found), true, Some(least)) if found == least as u128 => {}
-            (Some(&found), true, Some(least)) if !task.shortest && found > least as u128 => {}
+            (Some(found), true, Some(least)) if found == least => {}
+            (Some(found), true, Some(least)) if !task.shortest() && found > least => {}
             _ => return Err(format!("a trace of {found:?} steps, least {least:?}, expected {expected:?}")),
         }
         self.answers += 1;
@@ -138,13 +136,13 @@ pub fn about(label: Option<&str>, violated: bool) -> Expectation {
 }
 
 /// The targets of a program that can be reached, each with a trace: whatever engine answers first.
-pub fn violations(program: &Program, targets: &[Target]) -> Vec<(Target, postbop_ir::Trace)> {
-    let task = Task { program, targets, shortest: true };
-    let report = verify(&task, Choice::Auto, &Budget::unlimited().with_time(PATIENCE), &mut Silent);
-    let pairs = targets.iter().zip(report.verdicts);
+pub fn violations(program: &Program, queries: &[Query]) -> Vec<(Query, postbop_ir::Trace)> {
+    let task = Task { prefer: Prefer::FewestSteps, ..Task::new(program, queries) };
+    let report = verify(&task, EngineChoice::Auto, &Budget::unlimited().with_time(PATIENCE), &mut Silent);
+    let pairs = queries.iter().zip(report.answers);
     pairs
-        .filter_map(|(target, verdict)| match verdict {
-            Verdict::Violated(trace) => Some((target.clone(), trace)),
+        .filter_map(|(query, answer)| match answer.verdict {
+            Verdict::Violated(trace) => Some((query.clone(), trace)),
             _ => None,
         })
         .collect()

@@ -5,10 +5,9 @@
 
 use crate::question::{Bound, Expectation};
 use crate::runner::{PATIENCE, Tally};
-use postbop_engine::{Budget, Choice, Silent, Verdict, Why, engines, verify_threads};
-use postbop_ir::interleave::{Answer, Limits, Schedule, interleave};
-use postbop_ir::replay::replay_interleaving;
-use postbop_ir::{Interleaving, LocId, Program, Target, Task};
+use postbop_engine::{Budget, Engine, EngineChoice, Report, Silent, Verdict, Why, engines, verify};
+use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::{LocId, Prefer, Program, Query, Schedule, Task, Trace, replay};
 
 /// How far the judge looks.
 const LIMITS: Limits = Limits { configurations: 300_000, depth: 6 };
@@ -30,7 +29,7 @@ impl Bound {
         number
     }
 
-    fn cost(self, run: &Interleaving) -> u32 {
+    fn cost(self, run: &Trace) -> u32 {
         let cost = match self {
             Bound::Switches(_) => run.switches(),
             Bound::Rounds(_) => run.rounds(),
@@ -44,10 +43,10 @@ impl Tally {
     pub fn ask_within(&mut self, place: &str, program: &Program, expected: &Expectation, bound: Bound) {
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked} {bound:?}");
-        let Some(targets) = self.targets(&place, program, expected) else { return };
+        let Some(queries) = self.queries(&place, program, expected) else { return };
         let number = bound.number();
         let right = if expected.violated { Answer::Reached(number) } else { Answer::Never };
-        let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+        let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
         let schedule = bound.schedule(number).expect("a bound is a schedule");
         let judged = interleave(program, schedule, LIMITS).at(&all);
         self.judged += usize::from(judged != Answer::Unknown);
@@ -62,15 +61,18 @@ impl Tally {
             number.checked_sub(1).and_then(|fewer| bound.schedule(fewer)).map(|fewer| (fewer, false, false));
         questions.extend(wider.into_iter().chain(fewer));
         if expected.violated
-            && let Err(problem) = self.violated_without_bound(program, &targets)
+            && let Err(problem) = self.violated_without_bound(program, &queries)
         {
             self.failures.push(format!("{place}: without a bound: {problem}"));
         }
-        for engine in engines() {
+        // The variants of `fixpoint` do the same with threads.
+        for &engine in engines().iter().filter(|engine| !engine.name().contains(':')) {
             for &(schedule, shortest, violated) in &questions {
-                let task = Task { program, targets: &targets, shortest };
+                let prefer = if shortest { Prefer::FewestSwitches } else { Prefer::Any };
+                let within = postbop_ir::Bound { schedule: Some(schedule), threads: None };
+                let task = Task { bound: within, prefer, ..Task::new(program, &queries) };
                 let least = violated.then_some(number);
-                if let Err(problem) = self.answer_within(&task, engine.name(), schedule, bound, least) {
+                if let Err(problem) = self.answer_within(&task, engine, bound, least) {
                     self.failures.push(format!("{place}: {} within {schedule:?}: {problem}", engine.name()));
                 }
             }
@@ -78,33 +80,30 @@ impl Tally {
     }
 
     /// What is violated within a bound is so without one.
-    fn violated_without_bound(&mut self, program: &Program, targets: &[Target]) -> Result<(), String> {
-        let task = Task { program, targets, shortest: false };
-        let budget = Budget::unlimited().with_time(PATIENCE);
-        let report = verify_threads(&task, None, Choice::Auto, &budget, &mut Silent);
-        let mut found = report.verdicts.iter().zip(targets).filter_map(|(verdict, target)| match verdict {
-            Verdict::Interleaved(run) => Some(replays(program, run, target)),
+    fn violated_without_bound(&mut self, program: &Program, queries: &[Query]) -> Result<(), String> {
+        let report = unbounded(&Task::new(program, queries));
+        let mut found = report.verdicts().zip(queries).filter_map(|(verdict, query)| match verdict {
+            Verdict::Violated(run) => Some(replays(program, run, query)),
             _ => None,
         });
         self.answers += 1;
-        found.next().unwrap_or_else(|| Err(format!("{:?} within {:?}", report.verdicts, report.bound)))
+        found.next().unwrap_or_else(|| Err(format!("{:?}", report.answers)))
     }
 
     /// Puts a question whose answer must not depend on a bound. The judge looks as far as it can.
     pub fn ask_without_bound(&mut self, place: &str, program: &Program, expected: &Expectation) {
-        let Some(targets) = self.targets(place, program, expected) else { return };
-        let all: Vec<LocId> = targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+        let Some(queries) = self.queries(place, program, expected) else { return };
+        let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
         let judged = interleave(program, Schedule::Switches(FAR), LIMITS).at(&all);
         self.judged += usize::from(judged != Answer::Unknown);
         if matches!(judged, Answer::Reached(_)) {
             self.failures.push(format!("{place}: the judge says {judged:?}"));
         }
-        let task = Task { program, targets: &targets, shortest: false };
-        let budget = Budget::unlimited().with_time(PATIENCE);
-        let report = verify_threads(&task, None, Choice::Auto, &budget, &mut Silent);
+        let report = unbounded(&Task::new(program, &queries));
         self.answers += 1;
-        if report.bound.is_some() || report.verdicts.iter().any(|verdict| *verdict != Verdict::Holds) {
-            self.failures.push(format!("{place}: {:?} within {:?}", report.verdicts, report.bound));
+        let all = |verdict: &Verdict| matches!(verdict, Verdict::Holds { within, .. } if *within == postbop_ir::Bound::NONE);
+        if !report.verdicts().all(all) {
+            self.failures.push(format!("{place}: {:?}", report.answers));
         }
     }
 
@@ -112,34 +111,31 @@ impl Tally {
     fn answer_within(
         &mut self,
         task: &Task,
-        engine: &'static str,
-        schedule: Schedule,
+        engine: &'static dyn Engine,
         bound: Bound,
         least: Option<u32>,
     ) -> Result<(), String> {
         let budget = Budget::unlimited().with_time(PATIENCE);
-        let report = verify_threads(task, Some(schedule), Choice::Named(engine), &budget, &mut Silent);
+        let report = verify(task, EngineChoice::Only(engine), &budget, &mut Silent);
         let mut found = Vec::new();
-        for (target, verdict) in task.targets.iter().zip(&report.verdicts) {
+        for (query, verdict) in task.queries.iter().zip(report.verdicts()) {
             match verdict {
-                Verdict::Holds => {}
-                Verdict::Interleaved(run) => {
-                    replays(task.program, run, target)?;
+                Verdict::Holds { within, .. }
+                    if within.schedule.is_none_or(|s| Some(s) == task.bound.schedule) => {}
+                Verdict::Holds { within, .. } => return Err(format!("only within {within:?}")),
+                Verdict::Violated(run) => {
+                    replays(task.program, run, query)?;
                     self.traces += 1;
                     found.push(bound.cost(run));
                 }
-                Verdict::Violated(_) => return Err("a trace of one thread".into()),
                 Verdict::Unknown(Why::Unsupported(why)) => {
-                    *self.refused.entry((engine, why.clone())).or_default() += 1;
+                    *self.refused.entry((engine.name(), why.clone())).or_default() += 1;
                     return Ok(());
                 }
                 Verdict::Unknown(why) => return Err(format!("unknown ({why})")),
             }
         }
         let found = found.into_iter().min();
-        if found.is_none() && report.bound.is_some_and(|within| within != schedule) {
-            return Err(format!("only within {:?}", report.bound));
-        }
         if found != least {
             return Err(format!("a run that takes {found:?}, expected {least:?}"));
         }
@@ -148,6 +144,10 @@ impl Tally {
     }
 }
 
-fn replays(program: &Program, run: &Interleaving, target: &Target) -> Result<(), String> {
-    replay_interleaving(program, run, &target.locs).map_err(|rejected| rejected.to_string())
+fn unbounded(task: &Task) -> Report {
+    verify(task, EngineChoice::Auto, &Budget::unlimited().with_time(PATIENCE), &mut Silent)
+}
+
+fn replays(program: &Program, run: &Trace, query: &Query) -> Result<(), String> {
+    replay(program, run, query.locs()).map_err(|rejected| rejected.to_string())
 }

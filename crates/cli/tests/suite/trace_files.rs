@@ -8,7 +8,7 @@ use crate::common::{all_good, bytes, postbop, say, scratch};
 use crate::interpreter::follow;
 use crate::question;
 use postbop_front::{Options, read};
-use postbop_ir::Trace;
+use postbop_ir::{Context, EdgeId, ProcId, Segment, SegmentId, Step, ThreadId, Trace, VarId};
 use serde_json::{Value, json};
 use std::path::Path;
 use xtask::rng::Rng;
@@ -84,28 +84,38 @@ fn inside(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
 
 /// The trace without what is only there to be looked at.
 fn bare(value: &Value) -> Option<Trace> {
-    let list = |value: &Value| value.as_array().cloned();
-    let known =
-        |value: &Value| Some(list(value)?.iter().map(|item| json!([item["var"], item["value"]])).collect());
-    let step = |step: &Value| {
-        let mut bare = json!({ "edge": step["edge"] });
-        for key in ["choices", "call"] {
-            step.get(key).into_iter().for_each(|found| bare[key] = found.clone());
-        }
-        bare
+    let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
+    let known = |value: &Value| -> Option<Vec<(VarId, i64)>> {
+        let pair = |item: &Value| Some((VarId(number(&item["var"])?), item["value"].as_i64()?));
+        value.as_array()?.iter().map(pair).collect()
     };
-    let frame = |frame: &Value| -> Option<Value> {
-        let entry: Value = known(&frame["entry"])?;
-        let steps: Value = list(&frame["steps"])?.iter().map(step).collect();
-        Some(json!({ "proc": frame["proc"], "entry": entry, "steps": steps }))
+    let step = |value: &Value| {
+        let choices = value.get("choices").map_or(Some(Vec::new()), |choices| {
+            Some(choices.as_array()?.iter().map(Value::as_i64).collect::<Vec<_>>())
+        });
+        let mut step = Step::new(EdgeId(number(&value["edge"])?), choices?);
+        step.call = value.get("call").and_then(number).map(SegmentId);
+        Some(step.entering(value.get("locals").map_or(Some(Vec::new()), known)?))
     };
-    let segment = |segment: &Value| -> Option<Value> {
-        let exit: Value = known(&segment["exit"])?;
-        Some(json!({ "frame": frame(segment)?, "exit": exit, "results": segment["results"] }))
+    let steps = |value: &Value| value.as_array()?.iter().map(step).collect::<Option<Vec<Step>>>();
+    let segment = |value: &Value| {
+        let segment =
+            Segment::new(ProcId(number(&value["proc"])?), known(&value["entry"])?, steps(&value["steps"])?);
+        let results = value["results"].as_array()?.iter().map(Value::as_i64).collect();
+        Some(Segment { exit: known(&value["exit"])?, results, ..segment })
     };
-    let segments: Option<Vec<Value>> = list(&value["segments"])?.iter().map(segment).collect();
-    let frames: Option<Vec<Value>> = list(&value["frames"])?.iter().map(frame).collect();
-    serde_json::from_value(json!({ "segments": segments?, "frames": frames? })).ok()
+    let context = |value: &Value| {
+        let thread = number(&value["thread"]).map(ThreadId);
+        Some(Context { thread, steps: steps(&value["steps"])? })
+    };
+    let segments: Option<Vec<Segment>> = value["segments"].as_array()?.iter().map(segment).collect();
+    let contexts: Option<Vec<Context>> = value["contexts"].as_array()?.iter().map(context).collect();
+    Some(Trace {
+        segments: segments?.into_iter().collect(),
+        initial: known(&value["initial"])?,
+        contexts: contexts?,
+        repeats_from: None,
+    })
 }
 
 /// The changes of the trace in a report, each with its place and what `replay` says of it. The first is the trace itself.
@@ -130,7 +140,7 @@ fn examine(case: &str, label: &str, failures: &mut Vec<String>) -> (usize, usize
     let report = postbop(&["check", &path, "--target", label, "--format", "json", "--shortest"]).with(1);
     let mutants = replayed(&path, &report.out, &format!("mutants_of_{}.json", case.replace('/', "_")));
     let program = read(&bytes(Path::new(&path)), Options::default()).program.expect("a program");
-    let targets = question::targets(&program, Some(label)).expect("a label");
+    let queries = question::queries(&program, Some(label)).expect("a label");
     let mut accepted = 0;
     for (place, mutant, line) in mutants.iter().skip(1) {
         if line.contains("  rejected: ") {
@@ -138,10 +148,11 @@ fn examine(case: &str, label: &str, failures: &mut Vec<String>) -> (usize, usize
         }
         accepted += 1;
         let run = |trace: Trace| {
-            (0..12).try_for_each(|seed| follow(&program, &trace, &targets[0].locs, &mut Rng::new(seed)))
+            (0..12).try_for_each(|seed| follow(&program, &trace, queries[0].locs(), &mut Rng::new(seed)))
         };
-        let may_not_matter =
-            ["/choices", "/entry", "/segments with "].iter().any(|part| place.contains(part));
+        let may_not_matter = ["/choices", "/entry", "/initial", "/locals", "/segments with "]
+            .iter()
+            .any(|part| place.contains(part));
         if !may_not_matter || bare(mutant).is_none_or(|trace| run(trace).is_err()) {
             failures.push(format!("{case}: {place}: {line}"));
         }

@@ -9,13 +9,13 @@ use crate::interpreter::follow;
 use crate::mutants::mutants;
 use crate::runner::violations;
 use postbop_front::{Options, read};
-use postbop_ir::{LocId, Program, Target, Trace, replay};
+use postbop_ir::{Length, LocId, Program, Query, Trace, replay};
 use xtask::rng::Rng;
 
 /// How often the gaps of a trace are filled.
 const FILLINGS: u64 = 12;
 /// The longest run to follow.
-const LONGEST: u128 = 5_000;
+const LONGEST: u64 = 5_000;
 
 /// Whether the trace is a run for all that was tried in its gaps.
 fn is_run(program: &Program, trace: &Trace, locs: &[LocId]) -> Result<(), String> {
@@ -23,12 +23,11 @@ fn is_run(program: &Program, trace: &Trace, locs: &[LocId]) -> Result<(), String
 }
 
 /// The traces of a case: to each label and to each check that can be reached.
-pub fn traces(program: &Program) -> Vec<(Target, Trace)> {
-    let labels =
-        program.labels.iter().map(|label| Target { name: label.name.clone(), locs: vec![label.loc] });
-    let checks = program.checks.iter().map(|check| Target { name: "check".into(), locs: vec![check.loc] });
+pub fn traces(program: &Program) -> Vec<(Query, Trace)> {
+    let labels = program.labels.iter().map(|label| Query::reach(&label.name, vec![label.loc]));
+    let checks = program.checks.iter().map(|check| Query::reach("check", vec![check.loc]));
     let found = violations(program, &labels.chain(checks).collect::<Vec<_>>());
-    found.into_iter().filter(|(_, trace)| trace.length() <= LONGEST).collect()
+    found.into_iter().filter(|(_, trace)| trace.length() <= Length::from(LONGEST)).collect()
 }
 
 #[derive(Default)]
@@ -41,15 +40,15 @@ struct Tally {
 }
 
 impl Tally {
-    fn examine(&mut self, place: &str, program: &Program, target: &Target, trace: &Trace) {
+    fn examine(&mut self, place: &str, program: &Program, query: &Query, trace: &Trace) {
         self.traces += 1;
-        if let Err(problem) = is_run(program, trace, &target.locs) {
+        if let Err(problem) = is_run(program, trace, query.locs()) {
             self.failures.push(format!("{place}: the interpreter cannot follow the trace itself: {problem}"));
         }
         for mutant in mutants(program, trace) {
-            let what = || format!("{place}: {}: {}", target.name, mutant.what);
-            let run = is_run(program, &mutant.trace, &target.locs);
-            match (replay(program, &mutant.trace, &target.locs), run) {
+            let what = || format!("{place}: {}: {}", query.name, mutant.what);
+            let run = is_run(program, &mutant.trace, query.locs());
+            match (replay(program, &mutant.trace, query.locs()), run) {
                 (Ok(()), _) if mutant.fatal => self.failures.push(format!("{}: accepted", what())),
                 (Ok(()), Err(problem)) => self.failures.push(format!("{}: accepted, but {problem}", what())),
                 (Ok(()), Ok(())) => self.accepted += 1,
@@ -57,7 +56,7 @@ impl Tally {
                 (Err(_), Ok(())) => self.strict += 1,
             }
         }
-        for loc in program.locs.ids().filter(|loc| !target.locs.contains(loc)) {
+        for loc in program.locs.ids().filter(|loc| !query.locs().contains(loc)) {
             match replay(program, trace, &[loc]) {
                 Ok(()) => self.failures.push(format!("{place}: accepted as a run to {loc}")),
                 Err(_) => self.rejected += 1,
@@ -71,8 +70,8 @@ fn what_is_no_run_is_rejected() {
     let mut tally = Tally::default();
     for case in cases() {
         let Some(program) = read(&bytes(&case), Options::default()).program else { continue };
-        for (target, trace) in traces(&program) {
-            tally.examine(&case.display().to_string(), &program, &target, &trace);
+        for (query, trace) in traces(&program) {
+            tally.examine(&case.display().to_string(), &program, &query, &trace);
         }
     }
     let Tally { traces, rejected, accepted, strict, failures } = tally;

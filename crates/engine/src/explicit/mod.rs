@@ -26,10 +26,9 @@ mod past;
 mod search;
 mod store;
 
-use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported};
-use crate::encode::{bounded, sequential};
-use crate::verdict::Outcome;
+use crate::budget::Budget;
+use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::verdict::Stats;
 use postbop_ir::Task;
 
 /// The engine.
@@ -40,12 +39,15 @@ impl Engine for Explicit {
         "explicit"
     }
 
-    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        sequential(task)?;
-        bounded(task)
+    fn wants(&self) -> Wants {
+        Wants { reduced: true, threads: false, integers: false }
     }
 
-    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
-        search::check(task, budget, observer)
+    fn supports(&self, _: &Task) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        search::check(task, budget, listener)
     }
 }

@@ -13,22 +13,20 @@
 
 use super::past::Recall;
 use super::store::{NOBODY, Parent, Store};
-use crate::budget::{Budget, Observer, Progress};
-use crate::encode::hunt::Hunt;
+use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Stopwatch, Why};
-use postbop_ir::{EdgeId, LocId, Task};
+use crate::encode::targets::TargetTracker;
+use crate::engine::Listener;
+use crate::verdict::{Stats, Why};
+use postbop_ir::{EdgeId, Length, LocId, Task};
 use postbop_kit::rows::Full;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// How much work is done between two looks at the budget.
 const PATIENCE: u64 = 1 << 14;
-
-/// After a violation so many evaluations are spent on the other targets in any case.
-const FAIR_SHARE: u64 = 2_000_000;
 
 /// Unfinished business.
 enum Business {
@@ -56,27 +54,27 @@ struct Search<'m, 'a, 't> {
     store: Store,
     business: Vec<Business>,
     /// By shortest search: contexts by number of steps, and for every row its steps inside the procedure.
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
-    steps: Vec<u64>,
+    heap: BinaryHeap<Reverse<(Length, u32)>>,
+    steps: Vec<Option<Length>>,
     taken: Vec<bool>,
     /// By shortest search: the context whose edges are followed, and how far.
     current: Option<(u32, usize, bool)>,
-    hunt: Hunt<u32>,
+    targets: TargetTracker<u32>,
     resumed: Vec<u64>,
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
     let mut search = Search::new(&machine, task);
     stopwatch.lap("prepare_us");
-    let end = search.run(budget, observer);
+    let end = search.run(budget, listener);
     stopwatch.lap("search_us");
-    let mut outcome = search.outcome(end.err(), budget);
+    let mut stats = search.tell(end.err(), budget, listener);
     stopwatch.lap("trace_us");
-    outcome.stats.extend(stopwatch.laps());
-    outcome
+    stats.extend(stopwatch.laps());
+    stats
 }
 
 impl<'m, 'a, 't> Search<'m, 'a, 't> {
@@ -91,19 +89,19 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             steps: Vec::new(),
             taken: Vec::new(),
             current: None,
-            hunt: Hunt::new(task, FAIR_SHARE),
+            targets: TargetTracker::new(task),
             resumed: Vec::new(),
         }
     }
 
-    fn run(&mut self, budget: &Budget, observer: &mut dyn Observer) -> Result<(), Why> {
+    fn run(&mut self, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
         budget.check()?;
         let full = |_| Why::Memory(budget.memory());
         self.start().map_err(full)?;
         self.expander.pause_at = PATIENCE;
-        while !self.hunt.is_over() {
+        while !self.targets.is_over() {
             // A shortest search follows up what it took before it takes the next.
-            let take = self.task.shortest && self.business.is_empty();
+            let take = self.task.shortest() && self.business.is_empty();
             let more = if take { self.take() } else { self.work() };
             if !more.map_err(full)? {
                 return Ok(());
@@ -111,8 +109,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             if self.expander.work >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.work + PATIENCE;
                 budget.after(self.expander.work)?;
-                observer.progress(Progress { unit: "contexts", done: self.store.contexts });
-                self.hunt.goes_on(self.expander.evaluations)?;
+                listener.progress(Tick { unit: "contexts", done: self.store.contexts });
             }
         }
         Ok(())
@@ -122,37 +119,49 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         let main = self.machine.program.main;
         let row = self.machine.layout(main).open.clone();
         let (entry, _) = self.store.entry(main, &row)?;
-        self.extend_steps(0);
+        self.extend_steps(Some(Length::ZERO));
         self.enter(entry, &row)
     }
 
     /// The first context of a new entry.
     fn enter(&mut self, entry: u32, row: &[u64]) -> Result<(), Full> {
         let loc = self.machine.program.procs[self.store.entries[entry as usize].proc].entry;
-        self.found(entry, loc, row, Parent { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, 0)
+        self.found(entry, loc, row, Parent { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, Length::ZERO)
     }
 
     /// Rows of all kinds have a place in the tables of the shortest search.
-    fn extend_steps(&mut self, steps: u64) {
-        if self.task.shortest {
+    fn extend_steps(&mut self, steps: Option<Length>) {
+        if self.task.shortest() {
             self.steps.resize(self.store.len(), steps);
             self.taken.resize(self.store.len(), false);
         }
     }
 
+    /// By shortest search, the number of steps from its entry in which a row was reached.
+    fn steps_to(&self, id: u32) -> Length {
+        self.steps.get(id as usize).and_then(Option::clone).unwrap_or(Length::ZERO)
+    }
+
     /// A context was found, so many steps from its entry.
-    fn found(&mut self, entry: u32, loc: LocId, row: &[u64], origin: Parent, steps: u64) -> Result<(), Full> {
+    fn found(
+        &mut self,
+        entry: u32,
+        loc: LocId,
+        row: &[u64],
+        origin: Parent,
+        steps: Length,
+    ) -> Result<(), Full> {
         let (context, new) = self.store.context(entry, loc, row, origin)?;
-        if self.task.shortest {
-            self.extend_steps(u64::MAX);
-            if steps < self.steps[context as usize] {
-                self.steps[context as usize] = steps;
+        if self.task.shortest() {
+            self.extend_steps(None);
+            if self.steps[context as usize].as_ref().is_none_or(|known| steps < *known) {
+                let total = self.store.entries[entry as usize].distance.clone() + &steps;
+                self.steps[context as usize] = Some(steps);
                 self.store.set_origin(context, origin);
-                let total = self.store.entries[entry as usize].distance.saturating_add(steps);
                 self.heap.push(Reverse((total, context)));
             }
         } else if new {
-            self.hunt.reach(loc, context, self.expander.evaluations);
+            self.targets.reach(loc, &context);
             let business = if self.is_exit(context) {
                 self.store.entries[entry as usize].exits.push(context);
                 let end = self.store.entries[entry as usize].callers.len();
@@ -166,8 +175,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     }
 
     fn is_exit(&self, context: u32) -> bool {
-        let loc = self.store.loc(context);
-        self.machine.program.procs[self.machine.program.locs[loc].proc].exit == loc
+        self.machine.program.is_exit(self.store.loc(context))
     }
 
     /// One piece of work of the depth-first search; false if none is left.
@@ -211,7 +219,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         if std::mem::replace(&mut self.taken[context as usize], true) {
             return Ok(true);
         }
-        self.hunt.reach(self.store.loc(context), context, self.expander.evaluations);
+        self.targets.reach(self.store.loc(context), &context);
         if self.is_exit(context) {
             let number = self.store.entry_of(context) as usize;
             let entry = &mut self.store.entries[number];
@@ -268,7 +276,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     /// Takes in what an expansion found; false if it was nothing.
     fn follow(&mut self, context: u32, found: Found) -> Result<bool, Full> {
         let row = std::mem::take(&mut self.expander.out);
-        let steps = self.steps.get(context as usize).map_or(0, |steps| steps.saturating_add(1));
+        let steps = self.steps_to(context) + 1;
         match found {
             Found::Nothing | Found::Paused => {}
             Found::Context(edge) => {
@@ -283,19 +291,19 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     }
 
     /// A context calls; `row` is what the callee sees.
-    fn called(&mut self, context: u32, edge: EdgeId, row: &[u64], steps: u64) -> Result<(), Full> {
+    fn called(&mut self, context: u32, edge: EdgeId, row: &[u64], steps: Length) -> Result<(), Full> {
         let entry = self.store.entry_of(context);
         let callee = self.machine.callee(edge);
         let (entered, new) = self.store.entry(callee, row)?;
         let (suspension, waits) =
             self.store.suspension(entry, entered, &self.expander.kept, context, edge)?;
-        self.extend_steps(steps);
+        self.extend_steps(Some(steps.clone()));
         if !waits {
             return Ok(());
         }
         self.store.entries[entered as usize].callers.push(suspension);
         if new {
-            let distance = self.store.entries[entry as usize].distance.saturating_add(steps);
+            let distance = self.store.entries[entry as usize].distance.clone() + &steps;
             let entry = &mut self.store.entries[entered as usize];
             (entry.first, entry.distance) = (suspension, distance);
             return self.enter(entered, row);
@@ -319,25 +327,25 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
         for &(field, from) in &call.back {
             here[field].set(&mut row, there[from].get(self.store.valuation(exit)));
         }
-        let steps = |id: u32| self.steps.get(id as usize).copied().unwrap_or(0);
-        let steps = steps(suspension).saturating_add(steps(exit));
+        let steps = self.steps_to(suspension) + &self.steps_to(exit);
         let origin = Parent { from: suspension, edge, exit };
         self.found(self.store.entry_of(suspension), to, &row, origin, steps)?;
         self.resumed = row;
         Ok(())
     }
 
-    fn outcome(self, stopped: Option<Why>, budget: &Budget) -> Outcome {
+    fn tell(self, stopped: Option<Why>, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let summaries = self.store.entries.iter().map(|entry| entry.exits.len() as u64).sum();
-        let stats = vec![
-            ("contexts".into(), self.store.contexts),
-            ("entries".into(), self.store.entries.len() as u64),
-            ("summaries".into(), summaries),
-            ("evaluations".into(), self.expander.evaluations),
-        ];
+        let stats = Stats::from([
+            ("contexts", self.store.contexts),
+            ("entries", self.store.entries.len() as u64),
+            ("summaries", summaries),
+            ("evaluations", self.expander.evaluations),
+        ]);
         let mut memory = Recall { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory, budget);
         let trace = |context: u32| retracer.trace(context, self.store.valuation(context).into());
-        Outcome { verdicts: self.hunt.verdicts(stopped, trace), stats }
+        self.targets.tell(stopped, trace, listener);
+        stats
     }
 }

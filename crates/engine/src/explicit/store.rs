@@ -4,7 +4,7 @@
 //! valuation. An *entry* is a procedure and the values it was entered with. A *suspension* is a caller waiting for an
 //! entry to return: the call, the caller's own entry, and what it keeps meanwhile. Each remembers how it was found.
 
-use postbop_ir::{EdgeId, LocId, ProcId};
+use postbop_ir::{EdgeId, Length, LocId, ProcId};
 use postbop_kit::rows::{Full, Rows};
 
 /// No row.
@@ -37,7 +37,7 @@ pub struct Entry {
     /// The contexts at its exit.
     pub exits: Vec<u32>,
     /// The number of steps from the start of the run, if that is of interest.
-    pub distance: u64,
+    pub distance: Length,
 }
 
 /// The table.
@@ -95,7 +95,7 @@ impl Store {
             return Err(Full);
         }
         let (callers, exits) = Default::default();
-        self.entries.push(Entry { proc, first: NOBODY, callers, exits, distance: 0 });
+        self.entries.push(Entry { proc, first: NOBODY, callers, exits, distance: Length::ZERO });
         Ok((number, true))
     }
 

@@ -12,24 +12,28 @@ pub struct Algorithm {
 }
 
 /// All of them.
-pub const LIBRARY: &[Algorithm] = &[
-    Algorithm {
-        name: "summary",
-        about: "summaries of all procedures, reachable or not",
-        text: include_str!("library/summary.fix"),
-    },
-    Algorithm {
-        name: "ef",
-        about: "entry-forward: summaries only for entries that are reached",
-        text: include_str!("library/ef.fix"),
-    },
-    Algorithm {
-        name: "ef-split",
-        about: "entry-forward, with caller and callee made small before they meet",
-        text: include_str!("library/ef-split.fix"),
-    },
-    DEFAULT,
-];
+pub const LIBRARY: &[Algorithm] = &[SUMMARY, EF, EF_SPLIT, DEFAULT];
+
+/// All summaries.
+pub const SUMMARY: Algorithm = Algorithm {
+    name: "summary",
+    about: "summaries of all procedures, reachable or not",
+    text: include_str!("library/summary.fix"),
+};
+
+/// Entry-forward.
+pub const EF: Algorithm = Algorithm {
+    name: "ef",
+    about: "entry-forward: summaries only for entries that are reached",
+    text: include_str!("library/ef.fix"),
+};
+
+/// Entry-forward, in two parts.
+pub const EF_SPLIT: Algorithm = Algorithm {
+    name: "ef-split",
+    about: "entry-forward, with caller and callee made small before they meet",
+    text: include_str!("library/ef-split.fix"),
+};
 
 /// The algorithm used where none is named.
 pub const DEFAULT: Algorithm = Algorithm {

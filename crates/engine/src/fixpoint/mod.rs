@@ -19,28 +19,29 @@ mod solve;
 pub mod switches;
 mod template;
 
-use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported};
-use crate::encode::{bounded, sequential};
-use crate::verdict::Outcome;
+use crate::budget::Budget;
+use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::verdict::Stats;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
 
 /// Diagrams are walked as deep as they have levels, some for each bit.
 const MOST_BITS: usize = 4_000;
 
-/// The engine, with the algorithm it runs.
-pub struct Fixpoint(pub Algorithm);
+/// The engine: its name, and the algorithm it runs. Programs with threads have an algorithm of their own.
+pub struct Fixpoint(pub &'static str, pub Algorithm);
 
 impl Engine for Fixpoint {
     fn name(&self) -> &'static str {
-        "fixpoint"
+        self.0
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { reduced: false, threads: true, integers: false }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        sequential(task)?;
-        bounded(task)?;
-        if task.shortest {
+        if task.shortest() {
             return Err(Unsupported(
                 "shortest traces with `fixpoint`; `summary` and `explicit` give them".into(),
             ));
@@ -48,8 +49,11 @@ impl Engine for Fixpoint {
         representable(task.program)
     }
 
-    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
-        solve::check(self.0, task, budget, observer)
+    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        match task.bound.schedule {
+            Some(schedule) => switches::check(task, schedule, budget, listener),
+            None => solve::check(self.1, task, budget, listener),
+        }
     }
 }
 

@@ -3,10 +3,11 @@
 use super::library::Algorithm;
 use super::past::{COPIES, Point, Recall};
 use super::template::{PC, TARGET, Template};
-use crate::budget::{Budget, Observer, Progress};
+use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Stats, Stopwatch, Verdict, Why};
+use crate::engine::{Finding, Listener};
+use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
 use postbop_ir::{Action, Task, Trace};
 use postbop_kit::bdd::{Assignment, Bdd, Interrupted, Ref};
@@ -17,10 +18,10 @@ use rustc_hash::FxHashMap as HashMap;
 pub(super) type ProgramSolver<'s, 'w, 'm, 'a> = Solver<'s, 'w, Template<'m, 'a>>;
 
 /// Answers a task by an algorithm of the library.
-pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
-    let targets = task.targets.iter().flat_map(|target| target.locs.iter().copied()).collect();
+    let targets = task.queries.iter().flat_map(|query| query.locs().iter().copied()).collect();
     let template = Template::new(&machine, targets);
     let (_, formulas) = read(algorithm.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("{}.fix: {flaws:?}", algorithm.name));
@@ -31,12 +32,12 @@ pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, observer: &mut 
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     stopwatch.lap("prepare_us");
-    let mut hunt = Search { task, budget, machine: &machine, formulas: &formulas, solver, query };
-    let verdicts = hunt.verdicts(observer);
+    let mut search = Search { task, budget, machine: &machine, formulas: &formulas, solver, query };
+    search.settle(listener);
     stopwatch.lap("search_us");
-    let mut stats = tallies(&mut hunt.solver, &formulas);
+    let mut stats = tallies(&mut search.solver, &formulas);
     stats.extend(stopwatch.laps());
-    Outcome { verdicts, stats }
+    stats
 }
 
 /// A watchman who keeps to a budget.
@@ -47,14 +48,14 @@ pub(super) fn watchman(budget: &Budget) -> impl FnMut(usize) -> bool + '_ {
 /// What the solver counted, equation by equation.
 pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats {
     solver.measure();
-    let mut stats: Stats = vec![("vertices".into(), solver.bdd.peak() as u64)];
+    let mut stats = Stats::from([("vertices", solver.bdd.peak() as u64)]);
     for (relation, tally) in formulas.system.relations.iter().zip(&solver.tallies) {
         if relation.equation.is_some() {
             let name = &relation.name;
-            stats.push((format!("{name}.evaluations").into(), tally.evaluations));
-            stats.push((format!("{name}.rounds").into(), tally.rounds));
-            stats.push((format!("{name}.vertices").into(), tally.vertices));
-            stats.push((format!("{name}.us").into(), tally.time.as_micros() as u64));
+            stats.add(format!("{name}.evaluations"), tally.evaluations);
+            stats.add(format!("{name}.rounds"), tally.rounds);
+            stats.add(format!("{name}.vertices"), tally.vertices);
+            stats.add(format!("{name}.us"), tally.time.as_micros() as u64);
         }
     }
     stats
@@ -71,29 +72,31 @@ struct Search<'s, 'w, 'm, 'a, 't> {
 
 impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     /// The algorithm ends at the first target, so it runs again for those not reached until none is.
-    fn verdicts(&mut self, observer: &mut dyn Observer) -> Vec<Verdict> {
-        let mut verdicts: Vec<Option<Verdict>> = vec![None; self.task.targets.len()];
-        loop {
-            let missing: Vec<usize> = (0..verdicts.len()).filter(|&at| verdicts[at].is_none()).collect();
-            if missing.is_empty() {
-                break;
+    fn settle(&mut self, listener: &mut dyn Listener) {
+        let mut missing: Vec<usize> = (0..self.task.queries.len()).collect();
+        let mut first = true;
+        while !missing.is_empty() {
+            if !first && self.task.first {
+                let why = Why::First;
+                return missing.iter().for_each(|&at| listener.settle(at, Finding::Unknown(why.clone())));
             }
-            let locs = missing.iter().flat_map(|&at| self.task.targets[at].locs.iter().copied());
+            first = false;
+            let locs = missing.iter().flat_map(|&at| self.task.queries[at].locs().iter().copied());
             self.solver.supply.targets = locs.collect();
             self.solver.replace(TARGET);
             let found = self.solver.decide(self.query).map_err(|stop| self.why(stop));
-            observer.progress(Progress { unit: "vertices", done: self.solver.bdd.len() as u64 });
+            listener.progress(Tick { unit: "vertices", done: self.solver.bdd.len() as u64 });
             let found = match found {
                 Ok(true) => self.hits(&missing),
-                Ok(false) => Ok(missing.iter().map(|&at| (at, Verdict::Holds)).collect()),
+                Ok(false) => Ok(missing.iter().map(|&at| (at, Finding::Holds { guarded: None })).collect()),
                 Err(why) => Err(why),
             };
-            match found {
-                Ok(found) => found.into_iter().for_each(|(at, verdict)| verdicts[at] = Some(verdict)),
-                Err(why) => missing.iter().for_each(|&at| verdicts[at] = Some(Verdict::Unknown(why.clone()))),
-            }
+            let found = found.unwrap_or_else(|why| {
+                missing.iter().map(|&at| (at, Finding::Unknown(why.clone()))).collect()
+            });
+            missing.retain(|at| found.iter().all(|(other, _)| other != at));
+            found.into_iter().for_each(|(at, finding)| listener.settle(at, finding));
         }
-        verdicts.into_iter().map(|verdict| verdict.expect("all are answered")).collect()
     }
 
     fn why(&self, stop: Stop) -> Why {
@@ -107,24 +110,24 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     }
 
     /// The targets that were reached, with traces.
-    fn hits(&mut self, missing: &[usize]) -> Result<Vec<(usize, Verdict)>, Why> {
+    fn hits(&mut self, missing: &[usize]) -> Result<Vec<(usize, Finding)>, Why> {
         let budget = self.budget;
         self.solver.bdd.relieve(move |_| budget.check_time().is_ok());
         let mut hits = self.trace_all(missing).map_err(|_| self.why(Stop::Interrupted))?;
         self.solver.bdd.relieve(watchman(budget));
         if hits.is_empty() {
             let bug = Why::EngineBug("a target is reached, but by no pair that was found".into());
-            hits.push((missing[0], Verdict::Unknown(bug)));
+            hits.push((missing[0], Finding::Unknown(bug)));
         }
         Ok(hits)
     }
 
-    fn trace_all(&mut self, missing: &[usize]) -> Result<Vec<(usize, Verdict)>, Interrupted> {
+    fn trace_all(&mut self, missing: &[usize]) -> Result<Vec<(usize, Finding)>, Interrupted> {
         let (task, machine, budget) = (self.task, self.machine, self.budget);
         let mut recall = self.recall()?;
         let mut reached: Vec<(usize, Point)> = Vec::new();
         for &at in missing {
-            for &loc in &task.targets[at].locs {
+            for &loc in task.queries[at].locs() {
                 if let Some(point) = recall.reached(loc)? {
                     reached.push((at, point));
                     break;
@@ -136,7 +139,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
             let open = machine.layout(machine.program.locs[point.0].proc).open.clone();
             retracer.trace(point, open)
         };
-        let verdict = |(at, point)| (at, trace(point).map_or_else(Verdict::Unknown, Verdict::Violated));
+        let verdict = |(at, point)| (at, trace(point).map_or_else(Finding::Unknown, Finding::Reached));
         Ok(reached.into_iter().map(verdict).collect())
     }
 

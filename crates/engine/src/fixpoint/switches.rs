@@ -6,29 +6,18 @@
 use super::library::SWITCHES;
 use super::solve::{ProgramSolver, tallies, watchman};
 use super::template::{GLOBAL, PC, TARGET, Template};
-use crate::budget::Budget;
+use crate::budget::{Budget, Tick};
 use crate::encode::machine::code::Machine;
-use crate::reduce::sequential::Script;
+use crate::engine::{Finding, Listener};
+use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
-use postbop_ir::interleave::Schedule;
-use postbop_ir::{LocId, Task, ThreadId};
+use postbop_ir::{LocId, Schedule, Task, ThreadId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::calculus::{RelationId, Solver, Stop};
 
-/// What the formula says of one target.
-pub enum Scripted {
-    /// It is not reached.
-    Never,
-    /// It is reached by a run that follows this script.
-    Reached(Script),
-}
-
-/// For each target what the formula says, and what was counted.
-pub type Answer = (Vec<Result<Scripted, Why>>, Stats);
-
 /// Evaluates the formula for each target of a task.
-pub fn check(task: &Task, schedule: Schedule, budget: &Budget) -> Answer {
+pub fn check(task: &Task, schedule: Schedule, budget: &Budget, listener: &mut dyn Listener) -> Stats {
     let program = task.program;
     let threads = program.threads.len() as i64;
     let (switches, rounds) = match schedule {
@@ -49,9 +38,12 @@ pub fn check(task: &Task, schedule: Schedule, budget: &Budget) -> Answer {
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     let mut search = Search { solver, formulas: &formulas, reach, query, budget };
-    let answers = task.targets.iter().map(|target| search.ask(&target.locs)).collect();
-    let stats = tallies(&mut search.solver, &formulas);
-    (answers, stats)
+    for (at, query) in task.queries.iter().enumerate() {
+        let finding = search.ask(query.locs()).unwrap_or_else(Finding::Unknown);
+        listener.progress(Tick { unit: "vertices", done: search.solver.bdd.len() as u64 });
+        listener.settle(at, finding);
+    }
+    tallies(&mut search.solver, &formulas)
 }
 
 struct Search<'s, 'w, 'm, 'a> {
@@ -63,7 +55,7 @@ struct Search<'s, 'w, 'm, 'a> {
 }
 
 impl Search<'_, '_, '_, '_> {
-    fn ask(&mut self, locs: &[LocId]) -> Result<Scripted, Why> {
+    fn ask(&mut self, locs: &[LocId]) -> Result<Finding, Why> {
         self.solver.supply.targets = locs.to_vec();
         self.solver.replace(TARGET);
         let found = self.solver.decide(self.query).map_err(|stop| match stop {
@@ -71,8 +63,8 @@ impl Search<'_, '_, '_, '_> {
             Stop::Unstable { .. } => Why::EngineBug("switches.fix does not settle".into()),
         });
         match found? {
-            false => Ok(Scripted::Never),
-            true => self.script(locs).map(Scripted::Reached).map_err(|_| self.why()),
+            false => Ok(Finding::Holds { guarded: None }),
+            true => self.script(locs).map(Finding::Scripted).map_err(|_| self.why()),
         }
     }
 

@@ -15,8 +15,7 @@ use super::mentions::Mentions;
 use crate::encode::blast::{Bits, blast, width};
 use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::wiring::Wiring;
-use crate::reduce::fronts::fronts;
-use crate::reduce::sequential::{shared, thread_of};
+use crate::threads::resume_points::{resume_points, shared};
 use postbop_front::fix::{Piece, Signature, Sort};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
@@ -462,8 +461,8 @@ impl Supply for Template<'_, '_> {
                 union(bdd, parts)
             }
             "Resume" => {
-                let thread = thread_of(program);
-                let locs = fronts(program, &shared(program, &thread), &thread);
+                let thread = program.thread_of();
+                let locs = resume_points(program, &shared(program, &thread), &thread);
                 self.pcs(bdd, locs.into_iter(), &args[0])
             }
             "MayLeave" => self.may_leave(bdd, args),

@@ -8,7 +8,7 @@
 
 use super::action::{blocks, is_skip};
 use super::lift::{Lift, Part};
-use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Span, Target, Task, Var};
+use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Query, Span, Task, Var};
 use smallvec::SmallVec;
 
 /// The end of a chain.
@@ -64,8 +64,10 @@ pub struct Draft<'a> {
     /// The edges as written.
     parts: Vec<Part>,
     joined: Vec<(u32, u32)>,
-    /// Locations that must stay: entries, exits and targets.
+    /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
+    /// Locations to which control can get, as far as that was found out.
+    pub reachable: Vec<bool>,
 }
 
 impl<'a> Draft<'a> {
@@ -77,7 +79,8 @@ impl<'a> Draft<'a> {
             fixed[proc.entry.index()] = true;
             fixed[proc.exit.index()] = true;
         }
-        task.targets.iter().flat_map(|target| &target.locs).for_each(|loc| fixed[loc.index()] = true);
+        let asked = task.queries.iter().flat_map(|query| query.locs().iter().chain(&query.guard));
+        asked.for_each(|loc| fixed[loc.index()] = true);
         let arc = |(id, edge): (EdgeId, &Edge)| Arc {
             from: edge.from,
             to: edge.to,
@@ -97,6 +100,7 @@ impl<'a> Draft<'a> {
             parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
             joined: Vec::with_capacity(program.edges.len() / 2),
             fixed,
+            reachable: vec![true; program.locs.len()],
         }
     }
 
@@ -257,7 +261,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The program as drawn, its targets, and the way back.
-    pub fn finish(mut self) -> (Program, Vec<Target>, Lift) {
+    pub fn finish(mut self) -> (Program, Vec<Query>, Lift) {
         let program = self.task.program;
         let mut kept = std::mem::take(&mut self.fixed);
         let mut count = 0;
@@ -283,15 +287,22 @@ impl<'a> Draft<'a> {
             let (params, span) = (proc.params, proc.span);
             builder.procs.push(Proc { name: String::new(), locals, params, results, entry, exit, span });
         }
-        let targets = self.task.targets.iter().map(|target| Target {
-            name: target.name.clone(),
-            locs: target.locs.iter().map(|loc| places[loc.index()]).collect(),
+        let moved = |locs: &[LocId]| locs.iter().map(|loc| places[loc.index()]).collect();
+        let queries = self.task.queries.iter().map(|query| Query {
+            guard: if self.is_decided(query) { Vec::new() } else { moved(&query.guard) },
+            ..Query::reach(&query.name, moved(query.locs()))
         });
-        let targets = targets.collect();
+        let queries = queries.collect();
         let lift = self.draw(&mut builder, &places, count);
         let reduced = builder.finish(program.main);
         debug_assert_eq!(postbop_ir::validate(&reduced), []);
-        (reduced, targets, lift)
+        (reduced, queries, lift)
+    }
+
+    /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
+    fn is_decided(&self, query: &Query) -> bool {
+        let fails = |arc: u32| query.locs().contains(&self.arcs[arc as usize].to);
+        query.guard.iter().any(|&loc| self.reachable[loc.index()] && !self.leaving(loc).any(fails))
     }
 
     /// What an arc does, for the last time.

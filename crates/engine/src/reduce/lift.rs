@@ -5,7 +5,7 @@
 
 use super::action::{blocks, is_skip};
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Frame, Id, ProcId, Step, Trace};
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, ProcId, Segment, Step, Trace};
 use rustc_hash::FxHashMap as HashMap;
 
 /// For each edge of a reduced program its run.
@@ -87,19 +87,21 @@ impl Lift {
     /// A trace of the reduced program as one of the program as written.
     pub fn trace(&self, mut trace: Trace) -> Trace {
         for id in trace.segments.ids() {
-            self.frame(&mut trace.segments[id].frame);
+            self.segment(&mut trace.segments[id]);
         }
-        trace.frames.iter_mut().for_each(|frame| self.frame(frame));
+        for context in &mut trace.contexts {
+            context.steps = self.steps(&context.steps);
+        }
         trace
     }
 
-    fn frame(&self, frame: &mut Frame) {
-        frame.steps = self.steps(&frame.steps);
-        if let Some(known) = self.entries.get(&frame.proc) {
+    fn segment(&self, segment: &mut Segment) {
+        segment.steps = self.steps(&segment.steps);
+        if let Some(known) = self.entries.get(&segment.proc) {
             // Where both say something, it is the same.
-            frame.entry.extend_from_slice(known);
-            frame.entry.sort_unstable();
-            frame.entry.dedup_by_key(|(var, _)| *var);
+            segment.entry.extend_from_slice(known);
+            segment.entry.sort_unstable();
+            segment.entry.dedup_by_key(|(var, _)| *var);
         }
     }
 
@@ -119,10 +121,15 @@ impl Lift {
             let mut outcomes = outcomes.into_iter();
             for part in run {
                 let choices = outcomes.by_ref().take(part.choices as usize).collect();
-                let call = if part.calls { step.call } else { None };
-                lifted.push(Step { edge: part.edge, choices, call });
+                let plain = Step::new(part.edge, choices);
+                let enters = part.calls && step.call.is_none();
+                lifted.push(match step.call.filter(|_| part.calls) {
+                    Some(call) => plain.back(call),
+                    None if enters => plain.entering(step.locals().to_vec()),
+                    None => plain,
+                });
                 // What follows a call is not run before it comes back.
-                if part.calls && call.is_none() {
+                if enters {
                     break;
                 }
             }
@@ -133,10 +140,10 @@ impl Lift {
     /// The outcomes of all choices of a run.
     fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<i64>> {
         match self.origins.binary_search_by_key(&step.edge.0, |(edge, _)| *edge) {
-            Err(_) => step.choices.clone(),
+            Err(_) => step.choices().to_vec(),
             Ok(found) => {
                 let mut outcomes = vec![None; count];
-                for (&origin, &choice) in self.origins[found].1.iter().zip(&step.choices) {
+                for (&origin, &choice) in self.origins[found].1.iter().zip(step.choices()) {
                     outcomes[origin as usize] = choice;
                 }
                 outcomes

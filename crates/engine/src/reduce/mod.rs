@@ -20,28 +20,25 @@
 //! Linear in the program.
 
 mod action;
-mod build;
 mod compose;
 mod constants;
 mod draft;
 mod fold;
-pub mod fronts;
-pub mod interleaved;
 mod lift;
-pub mod product;
 mod prune;
-pub mod sequential;
 
-use crate::verdict::{Stats, Stopwatch};
+use crate::budget::Stopwatch;
+use crate::verdict::Stats;
 use draft::Draft;
 use lift::Lift;
-use postbop_ir::{Program, Target, Task, Trace};
+use postbop_ir::{Bound, Prefer, Program, Query, Task, Trace};
 
 /// A smaller program, and how its traces are read.
 pub struct Reduced {
     program: Program,
-    targets: Vec<Target>,
-    shortest: bool,
+    queries: Vec<Query>,
+    prefer: Prefer,
+    first: bool,
     lift: Lift,
     /// How much smaller it is, and what that took.
     pub stats: Stats,
@@ -57,27 +54,33 @@ pub fn reduce(task: &Task) -> Reduced {
         prune::prune(&mut draft);
     }
     draft.chain();
-    if !task.shortest {
+    if !task.shortest() {
         compose::compose(&mut draft);
     }
-    let (program, targets, mut lift) = draft.finish();
+    let (program, queries, mut lift) = draft.finish();
     lift.entries = constants.entries;
     stopwatch.lap("reduce_us");
-    let mut stats = vec![
-        ("locations".into(), task.program.locs.len() as u64),
-        ("reduced_to".into(), program.locs.len() as u64),
-        ("edges".into(), task.program.edges.len() as u64),
-        ("reduced_to".into(), program.edges.len() as u64),
-        ("constants".into(), constants.count as u64),
-    ];
+    let mut stats = Stats::from([
+        ("locations", task.program.locs.len() as u64),
+        ("reduced_locations", program.locs.len() as u64),
+        ("edges", task.program.edges.len() as u64),
+        ("reduced_edges", program.edges.len() as u64),
+        ("constants", constants.count as u64),
+    ]);
     stats.extend(stopwatch.laps());
-    Reduced { program, targets, shortest: task.shortest, lift, stats }
+    Reduced { program, queries, prefer: task.prefer, first: task.first, lift, stats }
 }
 
 impl Reduced {
     /// The same questions about the smaller program.
     pub fn task(&self) -> Task<'_> {
-        Task { program: &self.program, targets: &self.targets, shortest: self.shortest }
+        Task {
+            program: &self.program,
+            queries: &self.queries,
+            bound: Bound::NONE,
+            prefer: self.prefer,
+            first: self.first,
+        }
     }
 
     /// A trace of the smaller program as one of the program as written.

@@ -24,6 +24,7 @@ pub fn prune(draft: &mut Draft) {
         draft.arcs[id.index()].live &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
+    draft.reachable = reachable;
 }
 
 /// The locations to which control can get.
@@ -77,7 +78,7 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
     let calls = program.edges.pairs().filter_map(|(id, edge)| Some((called(edge)?.index(), id.0)));
     let calls = Groups::new(program.procs.len(), calls);
     let mut relevant = vec![false; program.locs.len()];
-    let mut work: Vec<LocId> = draft.task.targets.iter().flat_map(|target| target.locs.clone()).collect();
+    let mut work: Vec<LocId> = draft.task.queries.iter().flat_map(|query| query.locs().to_vec()).collect();
     while let Some(loc) = work.pop() {
         if !reachable[loc.index()] || std::mem::replace(&mut relevant[loc.index()], true) {
             continue;

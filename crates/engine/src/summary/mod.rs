@@ -29,10 +29,9 @@ mod past;
 mod relation;
 mod solve;
 
-use crate::budget::{Budget, Observer};
-use crate::door::{Engine, Unsupported};
-use crate::encode::{bounded, sequential};
-use crate::verdict::Outcome;
+use crate::budget::Budget;
+use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::verdict::Stats;
 use postbop_ir::{Edge, Expr, Proc, Task, Type, VarId};
 
 /// Diagrams are walked as deep as they have levels, four for each bit.
@@ -46,9 +45,11 @@ impl Engine for Summary {
         "summary"
     }
 
+    fn wants(&self) -> Wants {
+        Wants { reduced: true, threads: false, integers: false }
+    }
+
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        sequential(task)?;
-        bounded(task)?;
         let width = |&var: &VarId| task.program.vars[var].ty.bits().map_or(0, usize::from);
         let locals = |proc: &Proc| proc.locals.iter().map(width).sum::<usize>();
         let globals: usize = task.program.globals().map(|var| width(&var)).sum();
@@ -68,7 +69,7 @@ impl Engine for Summary {
         Ok(())
     }
 
-    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
-        solve::check(task, budget, observer)
+    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        solve::check(task, budget, listener)
     }
 }

@@ -72,12 +72,12 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
         let mut arrived = std::mem::take(&mut solver.arrivals);
         // As a rule they are in order already.
-        arrived.sort_by_key(|arrival| arrival.time);
+        arrived.sort_by(|one, other| one.time.cmp(&other.time));
         let locs = &solver.encoder.machine.program.locs;
         let by_loc = arrived.iter().enumerate().map(|(at, arrival)| (arrival.loc.index(), at as u32));
         let groups = Groups::new(locs.len(), by_loc);
         let first: Table<LocId, u32> = locs.ids().map(|loc| groups.range(loc.index()).start as u32).collect();
-        let arrivals = (0..arrived.len()).map(|at| arrived[groups.member(at) as usize]).collect();
+        let arrivals = (0..arrived.len()).map(|at| arrived[groups.member(at) as usize].clone()).collect();
         let signature = Table::filled(first.len(), None);
         Recall {
             budget,
@@ -195,7 +195,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         }
         let first = self.first[loc] as usize;
         let here = self.arrivals[first..].iter().take_while(|arrival| arrival.loc == loc).take(FEW + 1);
-        let here: Vec<Arrival> = here.copied().collect();
+        let here: Vec<Arrival> = here.cloned().collect();
         if here.len() > FEW {
             return None;
         }

@@ -17,20 +17,18 @@ use super::calls::CallSite;
 use super::order::Order;
 use super::past::Recall;
 use super::relation::{CallRelations, Encoder, Gate};
-use crate::budget::{Budget, Observer, Progress};
-use crate::encode::hunt::Hunt;
+use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
-use crate::verdict::{Outcome, Stopwatch, Why};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Task};
+use crate::encode::targets::TargetTracker;
+use crate::engine::Listener;
+use crate::verdict::{Stats, Why};
+use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
-
-/// After a violation so many images are spent on the other targets in any case.
-const FAIR_SHARE: u64 = 100_000;
 
 /// Where a set came from.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +44,12 @@ pub enum Cause {
 }
 
 /// A set of path edges that was new when it arrived.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Arrival {
     /// Where.
     pub loc: LocId,
     /// When: a sequence number, or the distance.
-    pub time: u64,
+    pub time: Length,
     /// What.
     pub set: Ref,
     /// Whence.
@@ -94,32 +92,29 @@ pub struct Solver<'m, 'a, 'w, 't> {
     agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
     order: Order,
     /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
-    pub(super) schedule: BTreeMap<(u64, LocId), Ref>,
-    pub(super) entered: Table<ProcId, Vec<(u64, Ref)>>,
+    pub(super) schedule: BTreeMap<(Length, LocId), Ref>,
+    pub(super) entered: Table<ProcId, Vec<(Length, Ref)>>,
     /// By shortest search: what came out of each procedure, in how many steps.
-    pub(super) parts: Table<ProcId, Vec<(u64, Ref)>>,
+    pub(super) parts: Table<ProcId, Vec<(Length, Ref)>>,
     /// By shortest search, for each call: what was pushed over it when.
-    pub(super) pushed: Vec<Vec<(u64, Ref)>>,
-    hunt: Hunt<LocId>,
+    pub(super) pushed: Vec<Vec<(Length, Ref)>>,
+    targets: TargetTracker<LocId>,
     images: u64,
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
-    if let Err(why) = budget.check() {
-        return Outcome::unknown(task.targets.len(), &why);
-    }
+pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
     let bdd = Bdd::new(|bytes| budget.allows(bytes as u64).is_ok());
     let mut solver = Solver::new(task, Encoder::new(&machine, bdd));
     stopwatch.lap("prepare_us");
-    let end = solver.run(budget, observer);
+    let end = solver.run(budget, listener);
     stopwatch.lap("search_us");
-    let mut outcome = solver.outcome(end.err(), budget);
+    let mut stats = solver.tell(end.err(), budget, listener);
     stopwatch.lap("trace_us");
-    outcome.stats.extend(stopwatch.laps());
-    outcome
+    stats.extend(stopwatch.laps());
+    stats
 }
 
 impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
@@ -143,30 +138,30 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             entered: Table::filled(program.procs.len(), Vec::new()),
             parts: Table::filled(program.procs.len(), Vec::new()),
             pushed: Vec::new(),
-            hunt: Hunt::new(task, FAIR_SHARE),
+            targets: TargetTracker::new(task),
             images: 0,
         }
     }
 
-    fn run(&mut self, budget: &Budget, observer: &mut dyn Observer) -> Result<(), Why> {
+    fn run(&mut self, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
+        budget.check()?;
         // What was denied was memory, if nothing else is amiss.
         let interrupted = |_: Interrupted| budget.check().err().unwrap_or(Why::Memory(budget.memory()));
         let main = self.task.program.main;
         self.gate(main).map_err(interrupted)?;
         let entry = self.task.program.procs[main].entry;
-        self.arrive(entry, Ref::TRUE, Cause::Start, 0).map_err(interrupted)?;
+        self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
-        while !self.hunt.is_over() {
-            let more = if self.task.shortest { self.nearest() } else { self.next() };
+        while !self.targets.is_over() {
+            let more = if self.task.shortest() { self.nearest() } else { self.next() };
             if !more.map_err(interrupted)? {
                 return Ok(());
             }
             rounds += 1;
             if rounds.is_multiple_of(256) {
                 budget.check()?;
-                observer.progress(Progress { unit: "vertices", done: self.encoder.bdd.len() as u64 });
+                listener.progress(Tick { unit: "vertices", done: self.encoder.bdd.len() as u64 });
             }
-            self.hunt.goes_on(self.images)?;
             if self.encoder.bdd.wants_collection() {
                 self.collect();
             }
@@ -178,7 +173,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     fn next(&mut self) -> Result<bool, Interrupted> {
         let Some(Reverse((_, _, loc))) = self.agenda.pop() else { return Ok(false) };
         let fresh = std::mem::replace(&mut self.places[loc].fresh, Ref::FALSE);
-        self.push(loc, fresh, 0)?;
+        self.push(loc, fresh, &Length::ZERO)?;
         Ok(true)
     }
 
@@ -189,8 +184,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let new = self.encoder.bdd.and(set, !place.reach)?;
         if new != Ref::FALSE {
             self.places[loc].reach = self.encoder.bdd.or(place.reach, new)?;
-            self.hunt.reach(loc, loc, self.images);
-            self.push(loc, new, time)?;
+            self.targets.reach(loc, &loc);
+            self.push(loc, new, &time)?;
         }
         Ok(true)
     }
@@ -200,25 +195,27 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         loc: LocId,
         set: Ref,
         cause: Cause,
-        time: u64,
+        time: &Length,
     ) -> Result<(), Interrupted> {
         let place = self.places[loc];
         let new = self.encoder.bdd.and(set, !place.reach)?;
         if new == Ref::FALSE {
             return Ok(());
         }
-        if self.task.shortest {
-            self.arrivals.push(Arrival { loc, time, set: new, cause });
-            let waiting = self.schedule.get(&(time, loc)).copied().unwrap_or(Ref::FALSE);
+        if self.task.shortest() {
+            self.arrivals.push(Arrival { loc, time: time.clone(), set: new, cause });
+            let key = (time.clone(), loc);
+            let waiting = self.schedule.get(&key).copied().unwrap_or(Ref::FALSE);
             let all = self.encoder.bdd.or(waiting, new)?;
-            self.schedule.insert((time, loc), all);
+            self.schedule.insert(key, all);
             return Ok(());
         }
-        self.arrivals.push(Arrival { loc, time: self.arrivals.len() as u64, set: new, cause });
+        let time = Length::from(self.arrivals.len() as u64);
+        self.arrivals.push(Arrival { loc, time, set: new, cause });
         let reach = self.encoder.bdd.or(place.reach, new)?;
         let fresh = self.encoder.bdd.or(place.fresh, new)?;
         self.places[loc] = Place { reach, fresh };
-        self.hunt.reach(loc, loc, self.images);
+        self.targets.reach(loc, &loc);
         if place.fresh == Ref::FALSE {
             let rank = self.encoder.machine.scopes.rank(self.task.program.locs[loc].proc);
             self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
@@ -253,7 +250,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(gate)
     }
 
-    fn push(&mut self, loc: LocId, set: Ref, time: u64) -> Result<(), Interrupted> {
+    fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         let program = self.task.program;
         let proc = program.locs[loc].proc;
         if program.procs[proc].exit == loc {
@@ -263,7 +260,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             match self.known(edge)? {
                 Ready::Update(relation, plan) => {
                     let image = self.image(set, (relation, plan))?;
-                    self.arrive(program.edges[edge].to, image, Cause::Edge(edge, set), time + 1)?;
+                    self.arrive(program.edges[edge].to, image, Cause::Edge(edge, set), &(time.clone() + 1))?;
                 }
                 Ready::Call(site) => self.call(site, set, time)?,
                 Ready::Nothing => unreachable!("it was just looked at"),
@@ -348,7 +345,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         roots.extend(self.schedule.values());
         let timed = self.entered.iter().chain(self.parts.iter()).chain(&self.pushed);
-        roots.extend(timed.flatten().map(|&(_, set)| set));
+        roots.extend(timed.flatten().map(|(_, set)| *set));
         self.encoder.bdd.collect(roots);
     }
 
@@ -373,23 +370,24 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         |field| sets.iter().any(|set| set.live && set.field == field)
     }
 
-    fn outcome(mut self, stopped: Option<Why>, budget: &'w Budget) -> Outcome {
+    fn tell(mut self, stopped: Option<Why>, budget: &'w Budget, listener: &mut dyn Listener) -> Stats {
         let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
-        let stats = vec![
-            ("vertices".into(), self.encoder.bdd.peak() as u64),
-            ("images".into(), self.images),
-            ("arrivals".into(), self.arrivals.len() as u64),
-            ("summaries".into(), lifts),
-        ];
+        let stats = Stats::from([
+            ("vertices", self.encoder.bdd.peak() as u64),
+            ("images", self.images),
+            ("arrivals", self.arrivals.len() as u64),
+            ("summaries", lifts),
+        ]);
         let machine = self.encoder.machine;
         self.encoder.bdd.relieve(|_| budget.check_time().is_ok());
-        let hunt = self.hunt.clone();
+        let targets = self.targets.clone();
         let mut memory = Recall::new(self, budget);
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
             retracer.trace((loc, Default::default()), open)
         };
-        Outcome { verdicts: hunt.verdicts(stopped, trace), stats }
+        targets.tell(stopped, trace, listener);
+        stats
     }
 }

@@ -20,8 +20,7 @@ use super::concurrent::Concurrent;
 use super::lower::{Copy, Lowering, Opening, Role};
 use super::lower_live::{Move, live};
 use super::tree::*;
-use postbop_ir::program::THREAD_LIMIT;
-use postbop_ir::{Action, EdgeId, Expr, Id, Label, LocId, Op, ProcId, Program, Span, Thread, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Span, Thread, Type, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -324,7 +323,7 @@ impl<'a> Lowering<'a> {
             let last = self.special().started.last().copied();
             let full = last.map_or(Expr::bool(true), |last| self.equals(last, 0).negated());
             self.out.edge(start.from, limit, Action::Assume(full), start.span);
-            self.out.labels.push(Label { name: THREAD_LIMIT.to_owned(), loc: limit });
+            self.out.no_room.push(limit);
         }
         for (proc, site, to) in landings {
             let Copy { owner, def, .. } = self.copies[proc.index()];

@@ -2,8 +2,8 @@
 
 use crate::common::{corpus, program};
 use postbop_front::{Options, read};
-use postbop_ir::interleave::{Answer, Limits, Schedule, interleave};
-use postbop_ir::program::THREAD_LIMIT;
+use postbop_ir::Schedule;
+use postbop_ir::interleave::{Answer, Limits, interleave};
 use postbop_ir::{LocId, Program};
 
 const LIMITS: Limits = Limits { configurations: 2_000_000, depth: 6 };
@@ -66,6 +66,9 @@ fn a_started_thread_has_the_values_of_its_starter() {
     assert_eq!(least(argument, "NO"), Answer::Never);
 }
 
+/// Where there is no room for another thread.
+const NO_ROOM: &str = "no room";
+
 #[test]
 fn the_limit_of_threads_can_be_asked_about() {
     let source = "decl a := F; void f() begin a := T; end
@@ -73,13 +76,14 @@ fn the_limit_of_threads_can_be_asked_about() {
     let ask = |threads: usize, label: &str| {
         let program =
             read(source.as_bytes(), Options { threads, ..Options::default() }).program.expect("no errors");
-        interleave(&program, Schedule::Switches(2), LIMITS).at(&labelled(&program, label))
+        let locs = if label == NO_ROOM { program.no_room.clone() } else { labelled(&program, label) };
+        interleave(&program, Schedule::Switches(2), LIMITS).at(&locs)
     };
-    assert_eq!(ask(3, THREAD_LIMIT), Answer::Never);
+    assert_eq!(ask(3, NO_ROOM), Answer::Never);
     assert_eq!(ask(3, "OVER"), Answer::Reached(0));
-    assert_eq!(ask(2, THREAD_LIMIT), Answer::Reached(0));
+    assert_eq!(ask(2, NO_ROOM), Answer::Reached(0));
     assert_eq!(ask(2, "OVER"), Answer::Never);
-    assert_eq!(ask(1, THREAD_LIMIT), Answer::Reached(0));
+    assert_eq!(ask(1, NO_ROOM), Answer::Reached(0));
 }
 
 #[test]

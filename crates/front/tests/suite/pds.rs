@@ -2,7 +2,8 @@
 
 use crate::common::{assert_valid, edges, files, folder, numbers, system};
 use postbop_front::pds::{Part, Reading, read};
-use postbop_ir::interleave::{Answer, Limits, Schedule, interleave};
+use postbop_ir::Schedule;
+use postbop_ir::interleave::{Answer, Limits, interleave};
 use postbop_ir::{LocId, Program};
 use std::collections::HashSet;
 

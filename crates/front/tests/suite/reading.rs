@@ -62,7 +62,7 @@ fn every_printed_name_finds_its_property() {
         assert_eq!(property(&program, source, &known.name).as_ref(), Ok(known));
     }
     let both = property(&program, source, "assert:2").expect("two assertions");
-    assert_eq!(both.locs, [all[1].locs[0], all[2].locs[0]]);
+    assert_eq!(both.locs(), [all[1].locs()[0], all[2].locs()[0]]);
     assert!(property(&program, source, "assert:9").is_err_and(|message| message.contains("no property")));
     assert!(
         property(&program, source, "main:ERROR").is_ok() && property(&program, source, "main:X").is_err()

@@ -2,7 +2,6 @@
 
 use crate::common::{assert_valid, edges, program, reading};
 use postbop_front::{Options, read};
-use postbop_ir::program::THREAD_LIMIT;
 use postbop_ir::{Action, Program, Type};
 
 fn threads(program: &Program) -> Vec<(&str, &str)> {
@@ -119,7 +118,7 @@ fn a_thread_starts_with_the_locals_it_needs() {
     ];
     assert!(starts.iter().all(|start| main.contains(start)), "{main}");
     assert_eq!(main.matches("assume not(eq(%start 1 0))").count(), 2, "none is left\n{main}");
-    assert_eq!(program.labels.iter().filter(|label| label.name == THREAD_LIMIT).count(), 4);
+    assert_eq!(program.no_room.len(), 4);
     let started = main_of(&program, 1);
     let begins = [
         "a, %a 1, c, %c 1 := %a 1, 0, %c 1, 0 constrain eq(%start 1 1)\n",

@@ -5,7 +5,7 @@ use crate::eval::{Cell, Context, eval};
 use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
-use crate::trace::{Frame, Known, Step};
+use crate::trace::{Known, Step};
 use crate::types::Type;
 
 /// What a completed call does, in terms of what was at its entry.
@@ -38,8 +38,8 @@ pub(super) struct Run<'a> {
     pub(super) returned: Option<Vec<Cell>>,
     /// Whether to note changes.
     pub(super) notes: bool,
-    /// For each step the variables of which something else is known afterwards.
-    pub(super) changes: Vec<Vec<(VarId, Option<i64>)>>,
+    /// The variables of which something else is known after the last step.
+    pub(super) noted: Vec<(VarId, Option<i64>)>,
 }
 
 /// The valuations before and after an assignment.
@@ -64,43 +64,38 @@ impl<'a> Run<'a> {
     pub(super) fn enter(
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
-        frame: &Frame,
+        id: ProcId,
+        entry: &[(VarId, i64)],
         caller: Option<&Opened>,
     ) -> Result<Self, String> {
-        let proc = program.procs.get(frame.proc).ok_or("no such procedure")?;
+        let proc = program.procs.get(id).ok_or("no such procedure")?;
         let mut run = Run {
             program,
             effects,
-            proc: frame.proc,
+            proc: id,
             loc: proc.entry,
             cells: Cells::default(),
-            entry: frame.entry.clone(),
+            entry: entry.to_vec(),
             opened: None,
             returned: None,
             notes: true,
-            changes: Vec::new(),
+            noted: Vec::new(),
         };
         if let Some(caller) = caller {
-            if caller.callee != frame.proc {
-                return Err("is not the procedure that was called".into());
-            }
             run.cells = caller.globals.clone();
             run.cells.extend(proc.params().iter().copied().zip(caller.args.iter().copied()));
         }
         let passed = |var: VarId| program.is_global(var) || proc.params().contains(&var);
-        for pair in frame.entry.windows(2) {
+        for pair in entry.windows(2) {
             if pair[0].0 >= pair[1].0 {
                 return Err("its entry is not in order".into());
             }
         }
-        for &(var, value) in &frame.entry {
+        for &(var, value) in entry {
             run.in_scope(var)?;
             in_type(program.vars[var].ty, value)?;
-            if caller.is_some() && passed(var) && run.cell(var) != Cell::Known(value) {
-                return Err(format!(
-                    "counts on {} = {value}, which the caller does not pass",
-                    program.vars[var].name
-                ));
+            if caller.is_some() && passed(var) {
+                return Err(format!("chooses {}, which the call passes", program.vars[var].name));
             }
             run.cells.insert(var, Cell::Known(value));
         }
@@ -123,17 +118,9 @@ impl<'a> Run<'a> {
         if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
     }
 
-    pub(super) fn steps(&mut self, steps: &[Step]) -> Result<(), (usize, String)> {
-        for (number, step) in steps.iter().enumerate() {
-            if self.notes {
-                self.changes.push(Vec::new());
-            }
-            self.step(step).map_err(|reason| (number, reason))?;
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, step: &Step) -> Result<(), String> {
+    /// Takes one step; [`Run::noted`] says what it changed.
+    pub(super) fn step(&mut self, step: &Step) -> Result<(), String> {
+        self.noted.clear();
         if self.opened.is_some() || self.returned.is_some() {
             return Err("goes on after the frame was left".into());
         }
@@ -141,10 +128,14 @@ impl<'a> Run<'a> {
         if edge.from != self.loc {
             return Err(format!("{} leaves {}, but the run is at {}", step.edge, edge.from, self.loc));
         }
-        if step.call.is_some() && !matches!(edge.action, Action::Call { .. }) {
+        let is_call = matches!(edge.action, Action::Call { .. });
+        if step.call.is_some() && !is_call {
             return Err("is no call".into());
         }
-        let mut choices = self.choices(&edge.action, &step.choices)?.into_iter();
+        if !step.locals().is_empty() && (!is_call || step.call.is_some()) {
+            return Err("chooses locals, but enters no procedure".into());
+        }
+        let mut choices = self.choices(&edge.action, step.choices())?.into_iter();
         self.act(&edge.action, &mut choices, step.call)?;
         self.loc = edge.to;
         Ok(())
@@ -182,10 +173,7 @@ impl<'a> Run<'a> {
     }
 
     fn choices(&self, action: &Action, given: &[Option<i64>]) -> Result<Vec<Cell>, String> {
-        let types: Vec<Type> = match action {
-            Action::Havoc(vars) => vars.iter().map(|&var| self.program.vars[var].ty).collect(),
-            _ => action.exprs().flat_map(Expr::choices).collect(),
-        };
+        let types: Vec<Type> = self.program.choices(action).collect();
         if types.len() != given.len() {
             return Err(format!("makes {} choices, not {}", types.len(), given.len()));
         }
@@ -259,10 +247,8 @@ impl<'a> Run<'a> {
             self.cells.insert(var, cell);
             // Whoever is told the changes may know more than we do of what was at entry.
             let open = matches!(before, Cell::Entry(_)) && before != cell;
-            if (open || before.known() != cell.known())
-                && let Some(changes) = self.changes.last_mut()
-            {
-                changes.push((var, cell.known()));
+            if self.notes && (open || before.known() != cell.known()) {
+                self.noted.push((var, cell.known()));
             }
         }
     }
@@ -273,7 +259,7 @@ impl<'a> Run<'a> {
     }
 
     /// The locals whose values are known.
-    pub(super) fn locals(&self) -> super::Change {
+    pub(super) fn locals(&self) -> Vec<(VarId, Option<i64>)> {
         let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));
         local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
     }
@@ -288,7 +274,7 @@ impl<'a> Run<'a> {
     pub(super) fn resume(&mut self, call: EdgeId, globals: Cells, returned: &[Cell]) {
         self.opened = None;
         self.adopt(globals);
-        self.changes.push(Vec::new());
+        self.noted.clear();
         if let Action::Call { results, .. } = &self.program.edges[call].action {
             let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
             self.set(received.collect::<Vec<_>>());

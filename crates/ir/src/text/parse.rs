@@ -121,6 +121,7 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             let action = action(words)?;
             builder.edge(from, to, action, span);
         }
+        "no-room" => builder.no_room.push(words.id("l")?),
         "prologue" => builder.prologue = Some(words.id("p")?),
         "atomic" => builder.atomic = Some(words.id("v")?),
         "thread" => {

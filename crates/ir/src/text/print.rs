@@ -40,6 +40,9 @@ fn items(program: &Program, out: &mut String) -> std::fmt::Result {
     for label in &program.labels {
         writeln!(out, "label {} {}", label.loc, quoted(&label.name))?;
     }
+    for loc in &program.no_room {
+        writeln!(out, "no-room {loc}")?;
+    }
     for check in &program.checks {
         let kind = match check.kind {
             CheckKind::Assert => "assert",

@@ -35,13 +35,18 @@ impl Field {
 
     /// Stores a value, or opens the field.
     pub fn set(self, row: &mut [u64], value: Option<i64>) {
-        let mask = self.open_bit() | (self.open_bit() - (1 << self.shift));
+        let (_, mask) = self.bits();
         let bits = match value {
             None => self.open_bit(),
             Some(value) => ((value - self.min) as u64) << self.shift,
         };
         let word = &mut row[self.word as usize];
         *word = *word & !mask | bits;
+    }
+
+    /// The bits that it takes of its word, and the number of the word.
+    pub fn bits(self) -> (usize, u64) {
+        (self.word as usize, self.open_bit() | (self.open_bit() - (1 << self.shift)))
     }
 
     /// The least and the greatest value of its type.

@@ -20,7 +20,8 @@ use super::kin::Memo;
 use super::layout::Row;
 use crate::budget::Budget;
 use crate::verdict::Why;
-use postbop_ir::{EdgeId, Frame, LocId, Segment, SegmentId, Step, Table, Trace};
+use postbop_ir::trace::Known;
+use postbop_ir::{EdgeId, LocId, ProcId, Segment, SegmentId, Step, Table, Trace};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
@@ -125,23 +126,29 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     pub fn trace(&mut self, point: T::Point, goal: Row) -> Result<Trace, Why> {
         self.segments = Table::new();
         self.known.clear();
-        let mut frames = Vec::new();
+        // The steps of all pending frames, last step first.
         let mut walk = Walk { point, goal, steps: Vec::new(), end: None };
         loop {
-            let (entry, frame, goal) = self.finish(walk)?;
-            frames.push(frame);
-            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal)? else { break };
-            let proc = self.machine.program.locs[self.past.loc(&from)].proc;
-            let nothing = self.machine.layout(proc).open.clone();
+            let Walk { point: entry, goal, steps, .. } = self.finish(walk)?;
+            let (proc, known) = self.entry(self.past.loc(&entry), &goal);
+            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal)? else {
+                let segments = std::mem::take(&mut self.segments);
+                let steps = steps.into_iter().rev().collect();
+                return Ok(Trace::sequential(segments, known, steps));
+            };
+            let caller = self.machine.program.locs[self.past.loc(&from)].proc;
+            let nothing = self.machine.layout(caller).open.clone();
             let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing))?;
-            walk = Walk { point: from, goal, steps: vec![Step { edge, choices, call: None }], end: None };
+            let proc = &self.machine.program.procs[proc];
+            let own = |(var, _): &(_, _)| proc.locals[proc.params..].contains(var);
+            let step = Step::new(edge, choices).entering(known.into_iter().filter(own).collect());
+            walk = Walk { point: from, goal, steps, end: None };
+            walk.steps.push(step);
         }
-        frames.reverse();
-        Ok(Trace { segments: std::mem::take(&mut self.segments), frames })
     }
 
     /// Walks back to the entry, through all segments that are not known yet.
-    fn finish(&mut self, walk: Walk<T::Point>) -> Result<(T::Point, Frame, Row), Why> {
+    fn finish(&mut self, walk: Walk<T::Point>) -> Result<Walk<T::Point>, Why> {
         let mut walks = vec![walk];
         for turn in 1u64.. {
             if turn.is_multiple_of(PATIENCE) {
@@ -150,15 +157,16 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
             let walk = walks.last_mut().expect("the first walk returns from here");
             match self.past.origin(&walk.point, &walk.goal)? {
                 Origin::Entry => {
-                    let walk = walks.pop().expect("there was a last one");
-                    let frame = self.frame(self.past.loc(&walk.point), &walk.goal, walk.steps);
-                    let Some(end) = walk.end else { return Ok((walk.point, frame, walk.goal)) };
-                    let id = self.segments.push(Segment { frame, exit: Vec::new(), results: Vec::new() });
+                    let mut walk = walks.pop().expect("there was a last one");
+                    let Some(end) = walk.end.take() else { return Ok(walk) };
+                    let (proc, entry) = self.entry(self.past.loc(&walk.point), &walk.goal);
+                    walk.steps.reverse();
+                    let id = self.segments.push(Segment::new(proc, entry, walk.steps));
                     self.known.insert(end, (id, walk.goal));
                 }
                 Origin::Step { from, row, edge } => {
                     let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal))?;
-                    walk.steps.push(Step { edge, choices, call: None });
+                    walk.steps.push(Step::new(edge, choices));
                     (walk.point, walk.goal) = (from, goal);
                 }
                 Origin::Return { from, row, edge, exit, inside } => {
@@ -169,7 +177,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                         continue;
                     };
                     let (choices, goal) = self.explain(&row, edge, Goal::Call(&entry, &walk.goal))?;
-                    walk.steps.push(Step { edge, choices, call: Some(segment) });
+                    walk.steps.push(Step::new(edge, choices).back(segment));
                     (walk.point, walk.goal) = (from, goal);
                 }
             }
@@ -198,8 +206,8 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
         self.memo.get(explain)
     }
 
-    /// The frame of a walk that arrived at its entry with this goal.
-    fn frame(&self, loc: LocId, goal: &[u64], mut steps: Vec<Step>) -> Frame {
+    /// The procedure of an entry, and what a goal asks of its values.
+    fn entry(&self, loc: LocId, goal: &[u64]) -> (ProcId, Known) {
         let program = self.machine.program;
         let proc = program.locs[loc].proc;
         let fields = self.machine.layout(proc).fields.iter().enumerate();
@@ -207,9 +215,8 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
             let var = self.machine.scopes.var(program, proc, at)?;
             Some((var, field.get(goal)?))
         });
-        let mut entry: Vec<_> = known.collect();
+        let mut entry: Known = known.collect();
         entry.sort_unstable();
-        steps.reverse();
-        Frame { proc, entry, steps }
+        (proc, entry)
     }
 }

@@ -1,15 +1,18 @@
-//! Room `engine/reduce`: where a thread that is left is worth coming back to.
+//! Room `engine/threads`: where a thread that is left is worth coming back to.
 //!
 //! What a thread does that no other can see commutes with what others do, so it may as well be done before it is left or
 //! when it has come back.
 
-use super::sequential::mentioned;
 use postbop_ir::{Action, Edge, EdgeId, Loc, LocId, ProcId, Program, Table, ThreadId, VarId};
 
 /// The locations between statements where a thread that is left is worth coming back to: in front of an edge that mentions
 /// a shared variable, or from which on the thread cannot be left before it may come to such an edge, for it is within a
 /// statement or in an atomic section then. A return counts for what the caller does with its results.
-pub fn fronts(program: &Program, shared: &[VarId], thread: &Table<ProcId, Option<ThreadId>>) -> Vec<LocId> {
+pub fn resume_points(
+    program: &Program,
+    shared: &[VarId],
+    thread: &Table<ProcId, Option<ThreadId>>,
+) -> Vec<LocId> {
     let is_seen = |var: &VarId| shared.binary_search(var).is_ok() || program.atomic == Some(*var);
     let is_inner = |loc: LocId| program.locs[loc].inner;
     let mut matters_at_return = Table::filled(program.procs.len(), false);
@@ -25,10 +28,29 @@ pub fn fronts(program: &Program, shared: &[VarId], thread: &Table<ProcId, Option
             Action::Return(_) => matters_at_return[program.locs[*to].proc],
             _ => false,
         };
-        beyond || is_inner(*to) || mentioned(action).iter().any(is_seen)
+        beyond || is_inner(*to) || action.mentions().any(|var| is_seen(&var))
     };
     let fits = |&(id, loc): &(LocId, &Loc)| {
         thread[loc.proc].is_some() && !loc.inner && program.leaving(id).iter().any(matters)
     };
     program.locs.pairs().filter(fits).map(|(id, _)| id).collect()
+}
+
+/// The globals that two threads mention, in the order of their ids.
+pub fn shared(program: &Program, thread: &Table<ProcId, Option<ThreadId>>) -> Vec<VarId> {
+    let mut by: Table<VarId, Option<ThreadId>> = Table::filled(program.vars.len(), None);
+    let mut shared = Vec::new();
+    for edge in program.edges.iter() {
+        let Some(thread) = thread[program.locs[edge.from].proc] else { continue };
+        for var in edge.action.mentions().filter(|&var| program.is_global(var)) {
+            match by[var] {
+                None => by[var] = Some(thread),
+                Some(other) if other != thread => shared.push(var),
+                Some(_) => {}
+            }
+        }
+    }
+    shared.sort_unstable();
+    shared.dedup();
+    shared
 }

@@ -1,4 +1,4 @@
-//! Room `engine/reduce`: a program with threads as a sequential one.
+//! Room `engine/threads`: a program with threads as a sequential one.
 //!
 //! # Idea
 //!
@@ -27,51 +27,14 @@
 //! shared variables, for r rounds 2 r.
 
 use super::build::{Assign, both, constant, either, equals, number, same};
-use super::fronts::fronts;
-use postbop_ir::interleave::Schedule;
+use super::resume_points::{resume_points, shared};
+use super::script::Script;
+use super::translation::{EdgeMeaning, Translation};
 use postbop_ir::{
-    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Span, Table, Target, Task, ThreadId,
+    Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId,
     Type, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
-
-/// What an edge of the sequential program stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Origin {
-    /// An edge of the program as written.
-    Step(EdgeId),
-    /// Nothing that happens in a run.
-    Nothing,
-    /// A thread begins, in this slot.
-    Begin(ThreadId, u32),
-    /// Another thread goes on.
-    Switch(ThreadId),
-    /// The thread goes on in this slot.
-    Slot(u32),
-    /// The run is at a target.
-    Bad,
-}
-
-/// A sequential program that stands for one with threads.
-pub struct Sequential {
-    /// The program.
-    pub program: Program,
-    /// The targets, in the order of the task's.
-    pub targets: Vec<Target>,
-    /// What its edges stand for.
-    pub origins: Table<EdgeId, Origin>,
-    /// The variables of its main procedure that are locals of the procedures in which threads start.
-    pub firsts: HashMap<VarId, VarId>,
-}
-
-/// What is known of a run: who has each slot, and the values of shared variables with which slots begin.
-#[derive(Clone, Default, Debug)]
-pub struct Script {
-    /// The threads of the slots.
-    pub owners: Vec<ThreadId>,
-    /// For each slot known values at its beginning.
-    pub begins: Vec<Vec<(VarId, i64)>>,
-}
 
 /// Variables of the translation.
 struct Vars {
@@ -101,69 +64,19 @@ struct Translator<'a> {
     thread: Table<ProcId, Option<ThreadId>>,
     vars: Vars,
     out: Builder,
-    origins: Table<EdgeId, Origin>,
+    origins: Table<EdgeId, EdgeMeaning>,
     /// For each procedure where it unwinds.
     unwind: Table<ProcId, LocId>,
 }
 
-/// Which thread runs a procedure: none for the prologue, and for what nobody calls.
-pub fn thread_of(program: &Program) -> Table<ProcId, Option<ThreadId>> {
-    let mut thread = Table::filled(program.procs.len(), None);
-    let mut callees: Table<ProcId, Vec<ProcId>> = Table::filled(program.procs.len(), Vec::new());
-    for edge in program.edges.iter() {
-        if let Action::Call { callee, .. } = edge.action {
-            callees[program.locs[edge.from].proc].push(callee);
-        }
-    }
-    for (id, data) in program.threads.pairs() {
-        let mut work = vec![data.main];
-        while let Some(proc) = work.pop() {
-            if thread[proc].replace(id).is_none() {
-                work.extend(&callees[proc]);
-            }
-        }
-    }
-    thread
-}
-
-/// The variables that an action mentions.
-pub fn mentioned(action: &Action) -> Vec<VarId> {
-    let mut vars: Vec<VarId> = action.exprs().flat_map(|expr| expr.reads()).collect();
-    match action {
-        Action::Assign { targets, .. } | Action::Havoc(targets) => vars.extend(targets),
-        Action::Call { results, .. } => vars.extend(results.iter().flatten()),
-        Action::Assume(_) | Action::Return(_) => {}
-    }
-    vars
-}
-
-/// The globals that two threads mention.
-pub fn shared(program: &Program, thread: &Table<ProcId, Option<ThreadId>>) -> Vec<VarId> {
-    let mut by: Table<VarId, Option<ThreadId>> = Table::filled(program.vars.len(), None);
-    let mut shared = Vec::new();
-    for edge in program.edges.iter() {
-        let Some(thread) = thread[program.locs[edge.from].proc] else { continue };
-        for var in mentioned(&edge.action).into_iter().filter(|&var| program.is_global(var)) {
-            match by[var] {
-                None => by[var] = Some(thread),
-                Some(other) if other != thread => shared.push(var),
-                Some(_) => {}
-            }
-        }
-    }
-    shared.sort_unstable();
-    shared.dedup();
-    shared
-}
-
 /// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one.
-pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -> Sequential {
+pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -> Translation {
     let (slots, rounds) = match schedule {
         Schedule::Switches(most) => (most + 1, false),
         Schedule::Rounds(count) => (count, true),
     };
     let program = task.program;
-    let thread = thread_of(program);
+    let thread = program.thread_of();
     let mut out = Builder {
         vars: program.vars.clone(),
         procs: program.procs.clone(),
@@ -199,7 +112,7 @@ impl Vars {
         let left: Vec<VarId> =
             (0..each).map(|slot| out.global(&format!("%left {slot}"), Type::Bool)).collect();
         let bad: Vec<VarId> =
-            (0..task.targets.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
+            (0..task.queries.len()).map(|at| out.global(&format!("%bad {at}"), Type::Bool)).collect();
         let slot = out.global("%slot", slot_type);
         let end = out.global("%end", slot_type);
         let quit = out.global("%quit", Type::Bool);
@@ -220,7 +133,7 @@ impl Vars {
 }
 
 impl Translator<'_> {
-    fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: Origin) {
+    fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: EdgeMeaning) {
         let span = self.out.locs[from].span;
         self.out.edge(from, to, action, span);
         self.origins.push(origin);
@@ -231,27 +144,26 @@ impl Translator<'_> {
         for (id, edge) in program.edges.pairs() {
             match edge.action {
                 Action::Call { .. } => self.call(id, edge),
-                _ => self.edge(edge.from, edge.to, edge.action.clone(), Origin::Step(id)),
+                _ => self.edge(edge.from, edge.to, edge.action.clone(), EdgeMeaning::Step(id)),
             }
         }
         for (proc, data) in program.procs.pairs() {
             let arbitrary = data.results.iter().map(|&ty| Expr::choice(ty)).collect();
-            self.edge(self.unwind[proc], data.exit, Action::Return(arbitrary), Origin::Nothing);
+            self.edge(self.unwind[proc], data.exit, Action::Return(arbitrary), EdgeMeaning::Nothing);
         }
         for (loc, data) in program.locs.pairs() {
             if self.thread[data.proc].is_some() && !data.inner && program.procs[data.proc].exit != loc {
                 self.quit(loc, data.proc);
             }
         }
-        for loc in fronts(program, &self.vars.shared, &self.thread) {
+        for loc in resume_points(program, &self.vars.shared, &self.thread) {
             self.go_on(loc);
         }
-        for (at, target) in self.task.targets.iter().enumerate() {
+        for (at, target) in self.task.queries.iter().enumerate() {
             // Where a thread ends is seen when its first procedure has returned.
-            let is_exit = |loc: LocId| program.procs[program.locs[loc].proc].exit == loc;
-            for &loc in target.locs.iter().filter(|loc| !is_exit(**loc)) {
+            for &loc in target.locs().iter().filter(|loc| !program.is_exit(**loc)) {
                 let reach = self.reach(at).set(self.vars.quit, Expr::bool(true));
-                self.edge(loc, self.unwind[program.locs[loc].proc], reach.action(), Origin::Bad);
+                self.edge(loc, self.unwind[program.locs[loc].proc], reach.action(), EdgeMeaning::Bad);
             }
         }
     }
@@ -269,10 +181,10 @@ impl Translator<'_> {
     fn call(&mut self, id: EdgeId, edge: &Edge) {
         let proc = self.task.program.locs[edge.from].proc;
         let back = self.out.loc(proc, edge.span);
-        self.edge(edge.from, back, edge.action.clone(), Origin::Step(id));
+        self.edge(edge.from, back, edge.action.clone(), EdgeMeaning::Step(id));
         let quit = Expr::var(self.vars.quit);
-        self.edge(back, self.unwind[proc], Action::Assume(quit.clone()), Origin::Nothing);
-        self.edge(back, edge.to, Action::Assume(quit.negated()), Origin::Nothing);
+        self.edge(back, self.unwind[proc], Action::Assume(quit.clone()), EdgeMeaning::Nothing);
+        self.edge(back, edge.to, Action::Assume(quit.negated()), EdgeMeaning::Nothing);
     }
 
     /// That no atomic section keeps the thread.
@@ -283,7 +195,7 @@ impl Translator<'_> {
     /// Leaves a thread for good.
     fn quit(&mut self, loc: LocId, proc: ProcId) {
         let quit = self.left().set(self.vars.quit, Expr::bool(true)).when(self.free());
-        self.edge(loc, self.unwind[proc], quit.action(), Origin::Nothing);
+        self.edge(loc, self.unwind[proc], quit.action(), EdgeMeaning::Nothing);
     }
 
     /// Leaves a thread and goes on in a later slot.
@@ -292,7 +204,7 @@ impl Translator<'_> {
         for slot in 1..self.slots {
             let go_on = self.left().when(self.free()).when(self.vars.before(slot));
             let go_on = self.enter(go_on, slot, thread);
-            self.edge(loc, loc, go_on.action(), Origin::Slot(slot));
+            self.edge(loc, loc, go_on.action(), EdgeMeaning::Slot(slot));
         }
     }
 
@@ -333,7 +245,7 @@ impl Translator<'_> {
     }
 
     /// The procedure that runs them all.
-    fn main(mut self) -> Sequential {
+    fn main(mut self) -> Translation {
         let program = self.task.program;
         let main = self.out.proc("%main", 0, Vec::new(), Span::default());
         let (entry, exit) = (self.out.procs[main].entry, self.out.procs[main].exit);
@@ -342,34 +254,34 @@ impl Translator<'_> {
         let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit]);
         let clear = flags.fold(Assign::default(), |all, &flag| all.set(flag, Expr::bool(false)));
         let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, 0));
-        self.edge(entry, at, clear.action(), Origin::Nothing);
+        self.edge(entry, at, clear.action(), EdgeMeaning::Nothing);
         if let Some(prologue) = program.prologue {
             let after = self.out.loc(main, Span::default());
             let next = self.out.loc(main, Span::default());
             let call = Action::Call { callee: prologue, args: Vec::new(), results: self.nothing(prologue) };
-            self.edge(at, after, call, Origin::Nothing);
+            self.edge(at, after, call, EdgeMeaning::Nothing);
             let quit = Expr::var(self.vars.quit);
-            self.edge(after, last, Action::Assume(quit.clone()), Origin::Nothing);
-            self.edge(after, next, Action::Assume(quit.negated()), Origin::Nothing);
+            self.edge(after, last, Action::Assume(quit.clone()), EdgeMeaning::Nothing);
+            self.edge(after, next, Action::Assume(quit.negated()), EdgeMeaning::Nothing);
             at = next;
         }
         at = self.begin_slots(main, at);
         for (id, thread) in program.threads.pairs() {
             at = self.run(main, at, id, thread.main);
         }
-        self.edge(at, last, Action::Assume(self.agreement()), Origin::Nothing);
-        let mut targets = Vec::new();
-        for (number, target) in self.task.targets.iter().enumerate() {
+        self.edge(at, last, Action::Assume(self.agreement()), EdgeMeaning::Nothing);
+        let mut queries = Vec::new();
+        for (number, query) in self.task.queries.iter().enumerate() {
             let loc = self.out.loc(main, Span::default());
-            self.edge(last, loc, Action::Assume(Expr::var(self.vars.bad[number])), Origin::Nothing);
-            self.edge(loc, exit, Action::Return(Vec::new()), Origin::Nothing);
-            targets.push(Target { name: target.name.clone(), locs: vec![loc] });
+            self.edge(last, loc, Action::Assume(Expr::var(self.vars.bad[number])), EdgeMeaning::Nothing);
+            self.edge(loc, exit, Action::Return(Vec::new()), EdgeMeaning::Nothing);
+            queries.push(Query::reach(&query.name, vec![loc]));
         }
-        self.edge(last, exit, Action::Return(Vec::new()), Origin::Nothing);
+        self.edge(last, exit, Action::Return(Vec::new()), EdgeMeaning::Nothing);
         let firsts = HashMap::default();
         let program = self.out.finish(main);
         debug_assert_eq!(postbop_ir::validate(&program), []);
-        Sequential { program, targets, origins: self.origins, firsts }
+        Translation { program, queries, meaning: self.origins, firsts, rounds: self.rounds }
     }
 
     fn nothing(&self, proc: ProcId) -> Vec<Option<VarId>> {
@@ -407,7 +319,7 @@ impl Translator<'_> {
             all = self.vars.owners.iter().fold(all, |all, &owner| all.when(among(owner)));
             all = self.vars.owners.windows(2).fold(all, |all, pair| all.when(differ(pair)));
         }
-        self.edge(at, next, all.action(), Origin::Nothing);
+        self.edge(at, next, all.action(), EdgeMeaning::Nothing);
         next
     }
 
@@ -417,23 +329,23 @@ impl Translator<'_> {
         for slot in 0..self.slots {
             let begin = Assign::default().set(self.vars.quit, Expr::bool(false));
             let begin = self.enter(begin, slot, thread);
-            self.edge(at, begun, begin.action(), Origin::Begin(thread, slot));
+            self.edge(at, begun, begin.action(), EdgeMeaning::Begin(thread, slot));
         }
-        self.edge(at, next, Action::skip(), Origin::Nothing);
+        self.edge(at, next, Action::skip(), EdgeMeaning::Nothing);
         // A thread's first procedure may have parameters, which are arbitrary.
         let params = self.task.program.procs[proc].params();
         let args = params.iter().map(|&param| Expr::choice(self.task.program.vars[param].ty)).collect();
         let call = Action::Call { callee: proc, args, results: self.nothing(proc) };
-        self.edge(begun, back, call, Origin::Nothing);
+        self.edge(begun, back, call, EdgeMeaning::Nothing);
         let quit = Expr::var(self.vars.quit);
-        self.edge(back, next, Action::Assume(quit.clone()), Origin::Nothing);
+        self.edge(back, next, Action::Assume(quit.clone()), EdgeMeaning::Nothing);
         let ended = self.left().when(quit.clone().negated());
-        self.edge(back, next, ended.action(), Origin::Nothing);
+        self.edge(back, next, ended.action(), EdgeMeaning::Nothing);
         let exit = self.task.program.procs[proc].exit;
-        for at in 0..self.task.targets.len() {
-            if self.task.targets[at].locs.contains(&exit) {
+        for at in 0..self.task.queries.len() {
+            if self.task.queries[at].locs().contains(&exit) {
                 let reach = self.reach(at).when(quit.clone().negated());
-                self.edge(back, next, reach.action(), Origin::Bad);
+                self.edge(back, next, reach.action(), EdgeMeaning::Bad);
             }
         }
         next

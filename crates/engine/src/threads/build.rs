@@ -1,4 +1,4 @@
-//! Room `engine/reduce`: conditions and parallel assignments, put together by translations.
+//! Room `engine/threads`: conditions and parallel assignments, put together by translations.
 
 use postbop_ir::{Action, Expr, Op, Type, VarId};
 

@@ -1,4 +1,4 @@
-//! Room `engine/reduce`: threads as one procedure.
+//! Room `engine/threads`: threads as one procedure.
 //!
 //! # Idea
 //!
@@ -28,13 +28,12 @@
 //! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
 
 use super::build::{assignment, both, constant, equals, number};
-use super::fronts::fronts;
-use super::sequential::{Origin, Sequential, shared, thread_of};
-use crate::door::Unsupported;
-use postbop_ir::interleave::Schedule;
+use super::resume_points::{resume_points, shared};
+use super::translation::{EdgeMeaning, Translation};
+use crate::engine::Unsupported;
 use postbop_ir::{
-    Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Scope, Span, Table, Target, Task, ThreadId, Type, Var,
-    VarId,
+    Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Scope, Span, Table, Task, ThreadId,
+    Type, Var, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -71,7 +70,7 @@ struct Product<'a> {
     schedule: Option<Schedule>,
     out: Builder,
     main: ProcId,
-    origins: Table<EdgeId, Origin>,
+    origins: Table<EdgeId, EdgeMeaning>,
     instances: Vec<Instance>,
     /// The instance that a call of an instance enters.
     callees: HashMap<CallPath, usize>,
@@ -87,7 +86,7 @@ struct Product<'a> {
 }
 
 /// The product of a task's threads, within a schedule or without bound. Its own main procedure is one of the threads' runs.
-pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Result<Sequential, Unsupported> {
+pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Result<Translation, Unsupported> {
     let program = task.program;
     let mut out = Builder {
         vars: program.vars.clone(),
@@ -119,7 +118,7 @@ pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Resul
 }
 
 impl Product<'_> {
-    fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: Origin) {
+    fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: EdgeMeaning) {
         let span = self.out.locs[from].span;
         self.out.edge(from, to, action, span);
         self.origins.push(origin);
@@ -191,10 +190,10 @@ impl Product<'_> {
     /// Finds the places where threads are gone on with, and declares where they stand.
     fn declare(&mut self) {
         let program = self.task.program;
-        let thread = thread_of(program);
-        let fronts = fronts(program, &shared(program, &thread), &thread);
+        let thread = program.thread_of();
+        let resume_points = resume_points(program, &shared(program, &thread), &thread);
         for instance in &self.instances {
-            let here = fronts.iter().filter_map(|loc| instance.locs.get(loc));
+            let here = resume_points.iter().filter_map(|loc| instance.locs.get(loc));
             self.places[instance.thread.0 as usize].extend(here.copied());
         }
         self.places.iter_mut().for_each(|places| places.sort_unstable());
@@ -224,29 +223,29 @@ impl Product<'_> {
         let zero =
             self.stands.iter().map(|&var| (var, self.place)).chain(self.count.map(|(var, ty, _)| (var, ty)));
         let (targets, values): (Vec<VarId>, Vec<Expr>) = zero.map(|(var, ty)| (var, constant(ty, 0))).unzip();
-        self.edge(entry, at, Action::Assign { targets, values, constraint: None }, Origin::Nothing);
+        self.edge(entry, at, Action::Assign { targets, values, constraint: None }, EdgeMeaning::Nothing);
         // The prologue stays as it is, with its calls.
-        let thread = thread_of(program);
+        let thread = program.thread_of();
         for (id, edge) in program.edges.pairs() {
             if thread[program.locs[edge.from].proc].is_none() {
-                self.edge(edge.from, edge.to, edge.action.clone(), Origin::Step(id));
+                self.edge(edge.from, edge.to, edge.action.clone(), EdgeMeaning::Step(id));
             }
         }
         if let Some(prologue) = program.prologue {
             let next = self.out.loc(self.main, Span::default());
             let results = vec![None; program.procs[prologue].results.len()];
             let call = Action::Call { callee: prologue, args: Vec::new(), results };
-            self.edge(at, next, call, Origin::Nothing);
+            self.edge(at, next, call, EdgeMeaning::Nothing);
             at = next;
         }
-        self.edge(at, begin, Action::skip(), Origin::Nothing);
+        self.edge(at, begin, Action::skip(), EdgeMeaning::Nothing);
         begin
     }
 
     fn threads(&mut self, begin: LocId) {
         let program = self.task.program;
         for (id, _) in program.threads.pairs() {
-            self.edge(begin, self.resume[id.0 as usize], Action::skip(), Origin::Switch(id));
+            self.edge(begin, self.resume[id.0 as usize], Action::skip(), EdgeMeaning::Switch(id));
             self.dispatch(id);
         }
         for number in 0..self.instances.len() {
@@ -271,11 +270,11 @@ impl Product<'_> {
             self.resume[at],
             to,
             Action::Assume(equals(self.stands[at], self.place, 0)),
-            Origin::Nothing,
+            EdgeMeaning::Nothing,
         );
         for (place, loc) in (2..).zip(self.places[at].clone()) {
             let here = equals(self.stands[at], self.place, place);
-            self.edge(self.resume[at], loc, Action::Assume(here), Origin::Nothing);
+            self.edge(self.resume[at], loc, Action::Assume(here), EdgeMeaning::Nothing);
         }
     }
 
@@ -313,7 +312,7 @@ impl Product<'_> {
             });
         }
         let action = Action::Assign { targets, values, constraint };
-        self.edge(from, self.resume[other.0 as usize], action, Origin::Switch(other));
+        self.edge(from, self.resume[other.0 as usize], action, EdgeMeaning::Switch(other));
     }
 
     fn expr(&self, number: usize, expr: &Expr) -> Expr {
@@ -361,14 +360,14 @@ impl Product<'_> {
                 for back in self.instances[number].again.clone() {
                     let (to, action) = self.give_back(number, Some(back), values.clone());
                     let action = self.forget(number, back, action);
-                    self.edge(from, to.expect("a call goes on somewhere"), action, Origin::Step(id));
+                    self.edge(from, to.expect("a call goes on somewhere"), action, EdgeMeaning::Step(id));
                 }
                 let (back, action) = self.give_back(number, self.instances[number].caller, values);
                 to = back.unwrap_or(to);
                 action
             }
         };
-        self.edge(from, to, action, Origin::Step(id));
+        self.edge(from, to, action, EdgeMeaning::Step(id));
     }
 
     /// Where an instance returns to, and how its results get to their targets; those without one go to a scratch
@@ -427,24 +426,24 @@ impl Product<'_> {
         known[at]
     }
 
-    fn finish(self) -> Sequential {
-        let of_target = |target: &Target| {
+    fn finish(self) -> Translation {
+        let thread = self.task.program.thread_of();
+        let of_query = |query: &Query| {
             let instances = self.instances.iter();
             let mut locs: Vec<LocId> = instances
-                .flat_map(|i| target.locs.iter().filter_map(|loc| i.locs.get(loc).copied()))
+                .flat_map(|i| query.locs().iter().filter_map(|loc| i.locs.get(loc).copied()))
                 .collect();
-            let thread = thread_of(self.task.program);
-            let before =
-                target.locs.iter().filter(|loc| thread[self.task.program.locs[**loc].proc].is_none());
-            locs.extend(before);
-            Target { name: target.name.clone(), locs }
+            locs.extend(
+                query.locs().iter().filter(|loc| thread[self.task.program.locs[**loc].proc].is_none()),
+            );
+            Query::reach(&query.name, locs)
         };
-        let targets = self.task.targets.iter().map(of_target).collect();
+        let queries = self.task.queries.iter().map(of_query).collect();
         let firsts = self.instances.iter().filter(|instance| instance.caller.is_none());
         let firsts =
             firsts.flat_map(|instance| instance.vars.iter().map(|(&var, &own)| (own, var))).collect();
         let program = self.out.finish(self.main);
         debug_assert_eq!(postbop_ir::validate(&program), []);
-        Sequential { program, targets, origins: self.origins, firsts }
+        Translation { program, queries, meaning: self.origins, firsts, rounds: false }
     }
 }

@@ -1,0 +1,147 @@
+//! Room `cli/report`: answers written as they are found, and how far the work is.
+
+use super::text::Manner;
+use super::trace_json::{Writer, fingerprint};
+use super::words::Words;
+use super::{json, overall, text};
+use crate::args::{Check, Detail, Format};
+use crate::input::Input;
+use crate::said::Said;
+use indicatif::{ProgressBar, ProgressStyle};
+use postbop_engine::{Answer, Observer, Progress, Stats, Verdict};
+use postbop_ir::{Query, Schedule, Trace};
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// The report of a check while it is written.
+pub struct Sheet<'a> {
+    args: &'a Check,
+    said: &'a mut Said,
+    /// How wide the names of properties are.
+    width: usize,
+    begun: bool,
+    bar: Option<ProgressBar>,
+}
+
+impl<'a> Sheet<'a> {
+    /// An empty report on these properties.
+    pub fn new(queries: &[Query], args: &'a Check, said: &'a mut Said) -> Self {
+        let width = queries.iter().map(|query| query.name.chars().count()).max().unwrap_or(0).min(40);
+        said.speak();
+        let bar = if said.quiet { None } else { bar() };
+        Sheet { args, said, width, begun: false, bar }
+    }
+
+    /// Writes one answer; a violation needs a printer that knows its program.
+    fn tell(&mut self, answer: &Answer, printer: Option<&Source>) {
+        let begin = !std::mem::replace(&mut self.begun, true);
+        let Sheet { args, said, width, .. } = self;
+        let written = match args.format {
+            Format::Human => {
+                let words = printer.map(|source| &source.words);
+                let manner = Manner { words, detail: args.trace, shortest: args.shortest, width: *width };
+                said.out.write_all(text::answer(answer, &manner).as_bytes())
+            }
+            Format::Json => {
+                let begin = if begin { json::BEGIN } else { "," };
+                let writer = printer.filter(|_| args.trace != Detail::None);
+                let writer =
+                    writer.map(|source| Writer { words: &source.words, fingerprint: &source.fingerprint });
+                let out = &mut said.out;
+                out.write_all(begin.as_bytes()).and_then(|()| json::property(out, answer, writer.as_ref()))
+            }
+        };
+        self.said.out.note(written);
+        self.said.out.flush_soon();
+    }
+
+    /// Writes the answers that are unknown, and the verdict on all.
+    pub fn finish(mut self, answers: &[Answer], engine: &str, stats: &Stats) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        let unknown = answers.iter().filter(|answer| !answer.verdict.is_known());
+        unknown.for_each(|answer| self.tell(answer, None));
+        let last = match self.args.format {
+            Format::Human => {
+                let stats = match self.args.question.stats {
+                    true => format!("\n{}\n", text::stats(engine, stats)),
+                    false => String::new(),
+                };
+                format!("{stats}{}", text::verdict(answers))
+            }
+            Format::Json => {
+                let begin = if self.begun { "" } else { json::BEGIN };
+                let word = overall(answers.iter().map(|answer| &answer.verdict));
+                format!("{begin}{}", json::end(answers, word, stats))
+            }
+        };
+        self.said.out.push_str(&last);
+    }
+}
+
+/// A program that traces are about.
+struct Source<'a> {
+    words: Words<'a>,
+    fingerprint: String,
+}
+
+/// Writes answers about a program as they are found.
+pub struct Printer<'i, 's, 'a> {
+    source: Source<'i>,
+    sheet: &'s mut Sheet<'a>,
+    /// Whether a property that holds for a limited number of threads is not told yet.
+    pub waits: bool,
+}
+
+impl<'i, 's, 'a> Printer<'i, 's, 'a> {
+    /// A printer of answers about a program.
+    pub fn new(input: &'i Input, sheet: &'s mut Sheet<'a>) -> Self {
+        let json = sheet.args.format == Format::Json && sheet.args.trace != Detail::None;
+        let fingerprint = if json { fingerprint(&input.program) } else { String::new() };
+        Printer { source: Source { words: Words::new(input), fingerprint }, sheet, waits: false }
+    }
+}
+
+impl Observer for Printer<'_, '_, '_> {
+    fn progress(&mut self, progress: &Progress) {
+        let Some(bar) = &self.sheet.bar else { return };
+        let Progress { engine, tick, bound, settled, queries } = progress;
+        let bound = match bound.schedule {
+            None => String::new(),
+            Some(Schedule::Switches(count)) => format!(" · up to {count} switches"),
+            Some(Schedule::Rounds(count)) => format!(" · up to {count} rounds"),
+        };
+        let (done, unit) = (tick.done, tick.unit);
+        bar.set_message(format!("{engine} · {settled} of {queries} answered{bound} · {done} {unit}"));
+    }
+
+    fn answer(&mut self, _: usize, answer: &mut Answer) {
+        if self.waits && matches!(answer.verdict, Verdict::Holds { within, .. } if within.threads.is_some()) {
+            return;
+        }
+        let Printer { source, sheet, .. } = self;
+        match sheet.bar.clone() {
+            Some(bar) => bar.suspend(|| sheet.tell(answer, Some(source))),
+            None => sheet.tell(answer, Some(source)),
+        }
+        // It was told; a report of thousands of violations keeps none of their traces.
+        if let Verdict::Violated(trace) = &mut answer.verdict {
+            *trace = Trace::default();
+            answer.changes = Vec::new();
+        }
+    }
+}
+
+/// Progress on a terminal, and nowhere else.
+fn bar() -> Option<ProgressBar> {
+    let terminal = io::stderr().is_terminal();
+    terminal.then(|| {
+        let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::new_spinner().with_style(style);
+        // It moves also where an engine is busy with one thing.
+        bar.enable_steady_tick(Duration::from_millis(120));
+        bar
+    })
+}

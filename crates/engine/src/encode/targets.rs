@@ -1,0 +1,86 @@
+//! Room `engine/encode`: which targets a search has reached, and which guards.
+
+use crate::engine::{Finding, Listener};
+use crate::verdict::Why;
+use postbop_ir::{LocId, Task, Trace};
+use postbop_kit::bits;
+
+/// The queries of a task, and for those whose target was reached, the point at which it was.
+#[derive(Clone, Debug)]
+pub struct TargetTracker<P> {
+    /// The locations that matter here.
+    marked: Vec<u64>,
+    /// Targets and guards by location: which query, and whether it is its target.
+    queries: Vec<(LocId, usize, bool)>,
+    reached: Vec<Option<P>>,
+    /// For each query that has a guard, whether it was reached.
+    guarded: Vec<Option<bool>>,
+    missing: usize,
+    first: bool,
+}
+
+impl<P: Clone> TargetTracker<P> {
+    /// Nothing is reached yet.
+    pub fn new(task: &Task) -> Self {
+        let mut queries = Vec::new();
+        for (number, query) in task.queries.iter().enumerate() {
+            queries.extend(query.locs().iter().map(|&loc| (loc, number, true)));
+            queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
+        }
+        queries.sort_unstable();
+        let mut marked = vec![0; bits::words(task.program.locs.len())];
+        for (loc, ..) in &queries {
+            bits::insert(&mut marked, loc.0 as usize);
+        }
+        let count = task.queries.len();
+        TargetTracker {
+            marked,
+            queries,
+            reached: vec![None; count],
+            guarded: task.queries.iter().map(|query| (!query.guard.is_empty()).then_some(false)).collect(),
+            missing: count,
+            first: task.first,
+        }
+    }
+
+    /// Whether nothing is left to look for.
+    pub fn is_over(&self) -> bool {
+        self.missing == 0 || self.first && self.missing < self.reached.len()
+    }
+
+    /// Notes that a location was reached.
+    pub fn reach(&mut self, loc: LocId, point: &P) {
+        if !bits::contains(&self.marked, loc.0 as usize) {
+            return;
+        }
+        let first = self.queries.partition_point(|&(other, ..)| other < loc);
+        for &(_, query, target) in self.queries[first..].iter().take_while(|&&(other, ..)| other == loc) {
+            if !target {
+                self.guarded[query] = Some(true);
+            } else if self.reached[query].is_none() {
+                self.reached[query] = Some(point.clone());
+                self.missing -= 1;
+            }
+        }
+    }
+
+    /// Tells what is known of each query, given why the search ended, if not because nothing was left to do. A target that
+    /// was reached but for whose trace there was no time is unknown: no violation without a trace.
+    pub fn tell(
+        self,
+        stopped: Option<Why>,
+        mut trace: impl FnMut(P) -> Result<Trace, Why>,
+        listener: &mut dyn Listener,
+    ) {
+        let found = self.missing < self.reached.len();
+        let stopped = stopped.or((self.first && found).then_some(Why::First));
+        for (query, point) in self.reached.into_iter().enumerate() {
+            let finding = match (point, &stopped) {
+                (Some(point), _) => trace(point).map_or_else(Finding::Unknown, Finding::Reached),
+                (None, Some(why)) => Finding::Unknown(why.clone()),
+                (None, None) => Finding::Holds { guarded: self.guarded[query] },
+            };
+            listener.settle(query, finding);
+        }
+    }
+}

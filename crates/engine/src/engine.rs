@@ -1,0 +1,105 @@
+//! Room `engine`: what an engine is, and the list of them.
+
+use crate::budget::{Budget, Tick};
+use crate::explicit::Explicit;
+use crate::fixpoint::{Fixpoint, library};
+use crate::summary::Summary;
+use crate::threads::script::Script;
+use crate::verdict::{Stats, Why};
+use postbop_ir::{Ask, Op, Program, Task, Trace, Type};
+
+/// What an engine cannot do, in words a user understands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsupported(pub String);
+
+/// What kind of program an engine is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wants {
+    /// Whether it is given a smaller program with the same answers, or the one as written.
+    pub reduced: bool,
+    /// Whether it takes threads within a schedule as they are. Otherwise they are translated into a sequential program.
+    pub threads: bool,
+    /// Whether it takes unbounded integers.
+    pub integers: bool,
+}
+
+/// What an engine found out about one query.
+#[derive(Clone, Debug)]
+pub enum Finding {
+    /// No run within the bound of the task reaches the target; and whether a run reaches the query's guard, if that is
+    /// known.
+    Holds {
+        /// Whether a run does.
+        guarded: Option<bool>,
+    },
+    /// This run does. How its segments end may be left out: replay completes them.
+    Reached(Trace),
+    /// A run that follows this script does; the engine does not say which.
+    Scripted(Script),
+    /// It is not known, and this is why.
+    Unknown(Why),
+}
+
+/// Who hears what an engine finds out.
+pub trait Listener {
+    /// How far the search is. Called now and then; returns at once.
+    fn progress(&mut self, tick: Tick);
+    /// The answer to a query of the task. Said once of each, as soon as it is known.
+    fn settle(&mut self, query: usize, finding: Finding);
+}
+
+/// An algorithm that answers tasks.
+pub trait Engine: Sync {
+    /// What users call it.
+    fn name(&self) -> &'static str;
+    /// What kind of program it is given.
+    fn wants(&self) -> Wants;
+    /// Whether it can answer the task at all, apart from what it wants.
+    fn supports(&self, task: &Task) -> Result<(), Unsupported>;
+    /// Answers the task: settles each query once. Returns soon after the budget says so, and says what it counted.
+    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats;
+}
+
+/// All engines, each of another kind of algorithm, and the variants of `fixpoint`.
+pub fn engines() -> &'static [&'static dyn Engine] {
+    &[
+        &Explicit,
+        &Summary,
+        &Fixpoint("fixpoint", library::DEFAULT),
+        &Fixpoint("fixpoint:summary", library::SUMMARY),
+        &Fixpoint("fixpoint:ef", library::EF),
+        &Fixpoint("fixpoint:ef-split", library::EF_SPLIT),
+    ]
+}
+
+/// The engine of this name.
+pub fn engine(name: &str) -> Option<&'static dyn Engine> {
+    let name = if name == "fixpoint:ef-opt" { "fixpoint" } else { name };
+    engines().iter().copied().find(|engine| engine.name() == name)
+}
+
+/// The first engine that takes threads as they are.
+pub fn for_threads() -> &'static dyn Engine {
+    engines().iter().copied().find(|engine| engine.wants().threads).expect("there is one")
+}
+
+/// Whether an engine can answer a task.
+pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
+    if task.queries.iter().any(|query| matches!(query.ask, Ask::Recur(_))) {
+        return Err(Unsupported("whether a run visits a location infinitely often".into()));
+    }
+    if !engine.wants().integers && has_integers(task.program) {
+        return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
+    }
+    engine.supports(task)
+}
+
+/// Whether a program computes with unbounded integers.
+pub fn has_integers(program: &Program) -> bool {
+    let unbounded = |ty: &Type| *ty == Type::Integer;
+    let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
+    let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
+    program.vars.iter().any(|var| unbounded(&var.ty))
+        || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
+        || ops.any(in_code)
+}

@@ -1,0 +1,482 @@
+//! Room `engine/threads`: a search over whole configurations.
+//!
+//! # Idea
+//!
+//! A *configuration* is all there is at one moment of a run: the globals, each thread's stack with its locals, and which
+//! thread runs. Where recursion does not grow stacks without end there are finitely many, often few, and once all are seen
+//! the answer covers all runs. They are taken by the number of context switches (or rounds) that it took to get to
+//! them, so a target is first reached with the fewest.
+//!
+//! Stacks are stored once, as chains of frames, and valuations may leave values open, as in engine `explicit`.
+//!
+//! What a thread does that no other can see commutes with what others do. So a thread is left only right after an edge that
+//! others can notice; what it does next it does when it runs again.
+//!
+//! # Cost
+//!
+//! The number of configurations, times the edges that leave a location and the threads to switch to. Within a trial:
+//! recursion without end never comes to its end here.
+
+use super::direct_trace;
+use super::resume_points::shared;
+use crate::budget::{Budget, Tick};
+use crate::encode::machine::code::{Code, Machine};
+use crate::encode::machine::expand::{Expander, Next, Site};
+use crate::encode::machine::layout::Row;
+use crate::engine::has_integers;
+use crate::verdict::Stats;
+use crate::verify::Board;
+use postbop_ir::{Action, Bound, EdgeId, LocId, ProcId, Program, Schedule, Table, Task, ThreadId};
+use postbop_kit::rows::{Full, Rows};
+use std::collections::VecDeque;
+
+/// Programs that are larger than this, as locations times globals, are left to the others.
+const LARGEST: usize = 20_000_000;
+
+/// How much work is done between two looks at the budget.
+const PATIENCE: u64 = 1 << 14;
+
+/// The stack of a thread that has not begun.
+const UNBORN: u32 = u32::MAX;
+
+/// How a configuration was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Via {
+    /// It is where a run starts.
+    Start,
+    /// The running thread took an edge.
+    Edge(EdgeId),
+    /// Another thread runs now.
+    Switch,
+}
+
+/// The stack of a thread, innermost frame first.
+pub struct Frame<'s> {
+    /// The frame of the caller, if there is one, with the call.
+    pub caller: Option<(u32, EdgeId)>,
+    /// Where it is; where the call leads, if it waits for one.
+    pub loc: LocId,
+    /// Its locals.
+    pub locals: &'s [u64],
+}
+
+/// Everything found so far.
+pub struct Store {
+    /// Configurations: the running thread, the stacks two to a word, the globals.
+    configurations: Rows,
+    /// Frames: the caller's number and the call, the location, the locals.
+    frames: Rows,
+    origins: Vec<(u32, Via)>,
+    threads: usize,
+    /// Which bits of the first words of a row are those of globals.
+    pub masks: Vec<u64>,
+}
+
+const NO_CALLER: u64 = u64::MAX;
+
+impl Store {
+    fn new(machine: &Machine, threads: usize) -> Self {
+        let program = machine.program;
+        let count = program.globals().count();
+        let main = program.threads[ThreadId(0)].main;
+        let mut masks = Vec::new();
+        for field in &machine.layout(main).fields[..count] {
+            let (word, bits) = field.bits();
+            masks.resize(masks.len().max(word + 1), 0);
+            masks[word] |= bits;
+        }
+        let (configurations, frames, origins) = Default::default();
+        Store { configurations, frames, origins, threads, masks }
+    }
+
+    /// A frame.
+    pub fn frame(&self, id: u32) -> Frame<'_> {
+        let row = self.frames.row(id);
+        let caller = (row[0] != NO_CALLER).then(|| ((row[0] >> 32) as u32, EdgeId(row[0] as u32)));
+        Frame { caller, loc: LocId(row[1] as u32), locals: &row[2..] }
+    }
+
+    fn add_frame(&mut self, caller: Option<(u32, EdgeId)>, loc: LocId, row: &[u64]) -> Result<u32, Full> {
+        let caller = caller.map_or(NO_CALLER, |(frame, edge)| (frame as u64) << 32 | edge.0 as u64);
+        let local = |(at, word): (usize, &u64)| word & !self.masks.get(at).copied().unwrap_or(0);
+        let words: Vec<u64> =
+            [caller, loc.0 as u64].into_iter().chain(row.iter().enumerate().map(local)).collect();
+        Ok(self.frames.intern(&words)?.0)
+    }
+
+    /// The running thread of a configuration; one past the last for the prologue.
+    pub fn running(&self, id: u32) -> usize {
+        self.configurations.row(id)[0] as usize
+    }
+
+    /// The innermost frame of a thread.
+    pub fn stack(&self, id: u32, thread: usize) -> Option<u32> {
+        let word = self.configurations.row(id)[1 + thread / 2];
+        let frame = (word >> (32 * (thread % 2))) as u32;
+        (frame != UNBORN).then_some(frame)
+    }
+
+    /// The globals of a configuration, as the first words of a row.
+    pub fn globals(&self, id: u32) -> &[u64] {
+        &self.configurations.row(id)[1 + (self.threads + 1).div_ceil(2)..]
+    }
+
+    /// How a configuration was found.
+    pub fn origin(&self, id: u32) -> (u32, Via) {
+        self.origins[id as usize]
+    }
+
+    /// The valuation of a frame in a configuration.
+    pub fn row(&self, id: u32, frame: u32) -> Row {
+        let mut row = Row::from_slice(self.frame(frame).locals);
+        for (word, globals) in row.iter_mut().zip(self.globals(id)) {
+            *word |= globals;
+        }
+        row
+    }
+
+    /// The same configuration with another running thread, another stack of it, and other globals.
+    fn with(&self, from: Option<u32>, thread: usize, stack: u32, row: &[u64]) -> Vec<u64> {
+        let stacks = 1 + (self.threads + 1).div_ceil(2);
+        let mut words = match from {
+            Some(from) => self.configurations.row(from).to_vec(),
+            None => vec![u64::MAX; stacks + self.masks.len()],
+        };
+        words[0] = thread as u64;
+        let shift = 32 * (thread % 2);
+        let word = &mut words[1 + thread / 2];
+        *word = *word & !(u64::from(u32::MAX) << shift) | u64::from(stack) << shift;
+        for (at, mask) in self.masks.iter().enumerate() {
+            words[stacks + at] = row[at] & mask;
+        }
+        words
+    }
+}
+
+struct Search<'m, 'a> {
+    program: &'a Program,
+    machine: &'m Machine<'a>,
+    expander: Expander<'m, 'a>,
+    store: Store,
+    /// The locations right after something that other threads can notice.
+    noticed: Table<LocId, bool>,
+    rounds: bool,
+    level: u32,
+    /// Configurations to look at on this level, and on the next.
+    now: VecDeque<u32>,
+    next: VecDeque<u32>,
+    /// For each query the configuration in which it was reached.
+    queries: Vec<(LocId, usize, bool)>,
+    guarded: Vec<bool>,
+    open: Vec<bool>,
+}
+
+/// Searches as far as the budget allows: settles the queries whose targets it reaches within the bound, and all if it comes
+/// to the end. Returns the greatest number of switches, or rounds, within which everything was looked at.
+pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
+    let program = task.program;
+    if has_integers(program) || program.locs.len() * (1 + program.globals().count()) > LARGEST {
+        return None;
+    }
+    let machine = Machine::threads(program);
+    let mut search = Search::new(&machine, task);
+    board.engine = "direct";
+    let explored = search.run(task, budget, board);
+    let stats = [
+        ("configurations", search.store.configurations.len() as u64),
+        ("frames", search.store.frames.len() as u64),
+        ("evaluations", search.expander.evaluations),
+    ];
+    board.stats = Stats::from(stats);
+    explored
+}
+
+impl<'m, 'a> Search<'m, 'a> {
+    fn new(machine: &'m Machine<'a>, task: &Task) -> Self {
+        let program = machine.program;
+        let mut queries = Vec::new();
+        for (number, query) in task.queries.iter().enumerate() {
+            queries.extend(query.locs().iter().map(|&loc| (loc, number, true)));
+            queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
+        }
+        queries.sort_unstable();
+        let rounds = matches!(task.bound.schedule, Some(Schedule::Rounds(_)));
+        Search {
+            program,
+            machine,
+            expander: Expander::new(machine),
+            store: Store::new(machine, program.threads.len()),
+            noticed: noticed(program),
+            rounds,
+            level: rounds as u32,
+            now: VecDeque::new(),
+            next: VecDeque::new(),
+            queries,
+            guarded: vec![false; task.queries.len()],
+            open: vec![true; task.queries.len()],
+        }
+    }
+
+    fn run(&mut self, task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
+        let most = match task.bound.schedule {
+            None => u32::MAX,
+            Some(Schedule::Switches(most) | Schedule::Rounds(most)) => most,
+        };
+        let mut explored = None;
+        if self.start().is_err() {
+            return explored;
+        }
+        let mut asked = 0;
+        loop {
+            while let Some(id) = self.now.pop_front() {
+                let work = self.expander.work + 8 * self.store.origins.len() as u64;
+                if work > asked + PATIENCE {
+                    asked = work;
+                    let schedule = if self.rounds { Bound::rounds } else { Bound::switches };
+                    let done = self.store.origins.len() as u64;
+                    board.progress(schedule(self.level), Tick { unit: "configurations", done });
+                    if budget.after(work).is_err() {
+                        return explored;
+                    }
+                }
+                self.reach(id, self.level <= most, budget, board);
+                if !self.open.contains(&true) || board.is_over() || self.follow(id, budget).is_err() {
+                    return explored;
+                }
+            }
+            explored = Some(self.level);
+            let bound = if self.rounds { Bound::rounds(self.level) } else { Bound::switches(self.level) };
+            let open = (0..self.open.len()).filter(|&at| self.open[at] && self.level <= most);
+            open.for_each(|at| board.explored(at, bound));
+            if self.next.is_empty() {
+                for at in (0..self.open.len()).filter(|&at| self.open[at]) {
+                    board.holds(at, Bound::NONE, Some(self.guarded[at]));
+                }
+                return explored;
+            }
+            std::mem::swap(&mut self.now, &mut self.next);
+            self.level += 1;
+        }
+    }
+
+    /// The configurations in which a run starts.
+    fn start(&mut self) -> Result<(), Full> {
+        let threads = self.program.threads.len();
+        match self.program.prologue {
+            Some(prologue) => self.begin(None, threads, prologue, Via::Start),
+            None => (0..threads).try_for_each(|thread| {
+                let main = self.program.threads[ThreadId(thread as u32)].main;
+                self.begin(None, thread, main, Via::Start)
+            }),
+        }
+    }
+
+    /// A thread begins to run, after a configuration or at the start.
+    fn begin(&mut self, from: Option<u32>, thread: usize, main: ProcId, via: Via) -> Result<(), Full> {
+        let mut row = self.machine.layout(main).open.clone();
+        if let Some(from) = from {
+            for ((word, mask), globals) in row.iter_mut().zip(&self.store.masks).zip(self.store.globals(from))
+            {
+                *word = *word & !mask | globals;
+            }
+        }
+        let stack = self.store.add_frame(None, self.program.procs[main].entry, &row)?;
+        self.add(from, thread, stack, &row, via, 0)
+    }
+
+    /// Adds a configuration, to be looked at on this level or on the next.
+    fn add(
+        &mut self,
+        from: Option<u32>,
+        thread: usize,
+        stack: u32,
+        row: &[u64],
+        via: Via,
+        cost: u32,
+    ) -> Result<(), Full> {
+        let words = self.store.with(from, thread, stack, row);
+        let (id, new) = self.store.configurations.intern(&words)?;
+        if new {
+            self.store.origins.push((from.unwrap_or(0), via));
+            if cost == 0 { &mut self.now } else { &mut self.next }.push_back(id);
+        }
+        Ok(())
+    }
+
+    /// Notes the targets and guards at which a configuration is; a target counts as far as the bound goes.
+    fn reach(&mut self, id: u32, counts: bool, budget: &Budget, board: &mut Board) {
+        let thread = self.store.running(id);
+        let loc = self.store.frame(self.store.stack(id, thread).expect("it runs")).loc;
+        let first = self.queries.partition_point(|&(other, ..)| other < loc);
+        for at in first..self.queries.len() {
+            let (other, query, target) = self.queries[at];
+            if other != loc {
+                return;
+            }
+            self.guarded[query] |= !target;
+            if target && std::mem::replace(&mut self.open[query], false) && counts {
+                match direct_trace::trace(self.machine, &self.store, id, budget) {
+                    Ok(trace) => board.violated(query, trace, budget),
+                    Err(why) => board.unknown(query, why),
+                }
+            }
+        }
+    }
+
+    /// Everything that one step, or one switch, leads to.
+    fn follow(&mut self, id: u32, budget: &Budget) -> Result<(), Full> {
+        let thread = self.store.running(id);
+        let top = self.store.stack(id, thread).expect("it runs");
+        let loc = self.store.frame(top).loc;
+        let row = self.store.row(id, top);
+        for &edge in self.program.leaving(loc) {
+            self.take(id, thread, top, &row, edge, budget)?;
+        }
+        self.leave(id, thread, top, loc, row)
+    }
+
+    /// All successors along an edge.
+    fn take(
+        &mut self,
+        id: u32,
+        thread: usize,
+        top: u32,
+        row: &Row,
+        edge: EdgeId,
+        budget: &Budget,
+    ) -> Result<(), Full> {
+        let compiled = self.machine.edge(edge);
+        let to = self.program.edges[edge].to;
+        let proc = self.program.locs[to].proc;
+        let fields = &self.machine.layout(proc).fields;
+        let mark = self.expander.mark();
+        let mut fresh = true;
+        loop {
+            self.expander.pause_at = self.expander.work + PATIENCE;
+            let site = Site { edge: compiled, to, fields, row };
+            match self.expander.next(site, mark, std::mem::take(&mut fresh)) {
+                Next::Nothing => return Ok(()),
+                Next::Paused if budget.after(self.expander.work).is_err() => return Err(Full),
+                Next::Paused => fresh = true,
+                Next::Found => {
+                    let out = std::mem::take(&mut self.expander.out);
+                    let found = match compiled.code {
+                        Code::Call(_) => self.call(id, thread, top, edge, &out),
+                        Code::Update { .. } => self.moved(id, thread, top, edge, &out),
+                    };
+                    self.expander.out = out;
+                    found?;
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, id: u32, thread: usize, top: u32, edge: EdgeId, out: &Row) -> Result<(), Full> {
+        let callee = self.machine.callee(edge);
+        let below = self.store.frame(top).caller;
+        let kept = std::mem::take(&mut self.expander.kept);
+        let waiting = self.store.add_frame(below, self.program.edges[edge].to, &kept)?;
+        self.expander.kept = kept;
+        let entry = self.program.procs[callee].entry;
+        let inside = self.store.add_frame(Some((waiting, edge)), entry, out)?;
+        self.add(Some(id), thread, inside, out, Via::Edge(edge), 0)
+    }
+
+    /// The thread has moved within its procedure; at the end of a call its caller goes on.
+    fn moved(&mut self, id: u32, thread: usize, top: u32, edge: EdgeId, out: &Row) -> Result<(), Full> {
+        let to = self.program.edges[edge].to;
+        let caller = self.store.frame(top).caller;
+        let Some((waiting, call)) = caller.filter(|_| self.program.is_exit(to)) else {
+            let frame = self.store.add_frame(caller, to, out)?;
+            return self.add(Some(id), thread, frame, out, Via::Edge(edge), 0);
+        };
+        let Frame { caller: below, loc, locals } = self.store.frame(waiting);
+        let here = self.machine.layout(self.program.locs[loc].proc);
+        let there = self.machine.layout(self.machine.callee(call));
+        // What waits has no globals of its own.
+        let mut row = here.open.clone();
+        for (at, word) in row.iter_mut().enumerate() {
+            let mask = self.store.masks.get(at).copied().unwrap_or(0);
+            *word = *word & mask | locals[at] & !mask;
+        }
+        for &(field, from) in &self.machine.call(call).back {
+            here.fields[field].set(&mut row, there.fields[from].get(out));
+        }
+        let frame = self.store.add_frame(below, loc, &row)?;
+        self.add(Some(id), thread, frame, &row, Via::Edge(edge), 0)
+    }
+
+    /// The other threads that may run now.
+    fn leave(&mut self, id: u32, thread: usize, top: u32, loc: LocId, mut row: Row) -> Result<(), Full> {
+        let ended = self.program.is_exit(loc) && self.store.frame(top).caller.is_none();
+        let threads = self.program.threads.len();
+        if thread == threads && !ended {
+            return Ok(());
+        }
+        if !ended {
+            if self.program.locs[loc].inner || !self.noticed[loc] {
+                return Ok(());
+            }
+            if let Some(atomic) = self.program.atomic {
+                let proc = self.program.locs[loc].proc;
+                let field =
+                    self.machine.scopes.field(self.program, proc, atomic).expect("all globals are there");
+                let field = self.machine.layout(proc).fields[field];
+                match field.get(&row) {
+                    Some(0) => {}
+                    Some(_) => return Ok(()),
+                    None => field.set(&mut row, Some(0)),
+                }
+            }
+        }
+        for other in (0..threads).filter(|&other| other != thread) {
+            let cost = match (thread == threads, self.rounds) {
+                (true, _) => 0,
+                (false, true) => (other < thread) as u32,
+                (false, false) => 1,
+            };
+            match self.store.stack(id, other) {
+                Some(stack) => self.add(Some(id), other, stack, &row, Via::Switch, cost)?,
+                None => self.first(id, other, &row, cost)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Another thread runs for the first time.
+    fn first(&mut self, id: u32, other: usize, globals: &Row, cost: u32) -> Result<(), Full> {
+        let main = self.program.threads[ThreadId(other as u32)].main;
+        let open = &self.machine.layout(main).open;
+        let stack = self.store.add_frame(None, self.program.procs[main].entry, open)?;
+        self.add(Some(id), other, stack, globals, Via::Switch, cost)
+    }
+}
+
+/// The locations to which a thread can come by something that others can notice: by an edge that mentions a shared variable,
+/// or out of the inside of a statement.
+fn noticed(program: &Program) -> Table<LocId, bool> {
+    let thread = program.thread_of();
+    let shared = shared(program, &thread);
+    let mut noticed = Table::filled(program.locs.len(), false);
+    let mut returns: Table<ProcId, bool> = Table::filled(program.procs.len(), false);
+    let seen = |edge: &postbop_ir::Edge| {
+        let is_seen = |var| shared.binary_search(&var).is_ok() || program.atomic == Some(var);
+        program.locs[edge.from].inner || edge.action.mentions().any(is_seen)
+    };
+    for edge in program.edges.iter().filter(|edge| seen(edge)) {
+        match edge.action {
+            Action::Call { callee, .. } => {
+                noticed[program.procs[callee].entry] = true;
+                noticed[edge.to] = true;
+            }
+            Action::Return(_) => returns[program.locs[edge.from].proc] = true,
+            _ => noticed[edge.to] = true,
+        }
+    }
+    for edge in program.edges.iter() {
+        if let Action::Call { callee, .. } = edge.action {
+            noticed[edge.to] |= returns[callee];
+        }
+    }
+    noticed
+}

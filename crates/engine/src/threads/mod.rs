@@ -1,0 +1,316 @@
+//! Room `engine/threads`: programs with threads.
+//!
+//! # Idea
+//!
+//! There are four ways to find out what threads can do together, and each judges the others:
+//!
+//! * by a search over whole configurations, stacks included ([`direct`]): it is done as soon as there are few of them, and
+//!   then its answer needs no bound;
+//! * as one procedure, for threads without recursion ([`product`]), with or without a bound; for recursive threads it does
+//!   more than they can, so it can show only that a property holds;
+//! * by a formula within a bound on switches or rounds (engines that take threads themselves), which takes recursion and
+//!   keeps to what is reached;
+//! * as a sequential program that guesses what threads do to each other ([`sequential`]), which any engine takes.
+//!
+//! `auto` tries them in this order. Where a bound is needed, it grows from 0, so the first run that is found has few
+//! switches; a property that holds within it holds up to the bound that was asked for, and if none was, it is `unknown`
+//! how it fares beyond what was explored.
+//!
+//! # Room for threads
+//!
+//! A program that starts threads as it runs has room for so many. What holds within that room holds without this bound
+//! only if no run asks for more, which is a question like any other.
+
+mod back;
+mod build;
+pub mod direct;
+mod direct_trace;
+mod product;
+pub mod resume_points;
+pub mod script;
+mod sequential;
+mod translation;
+
+use crate::budget::{Budget, Silent};
+use crate::engine::{Engine, Unsupported, for_threads, takes};
+use crate::turns::{self, Counts, Question};
+use crate::verdict::{Verdict, Why};
+use crate::verify::{Board, EngineChoice};
+use postbop_ir::{Bound, Prefer, Query, Schedule, Task, Trace};
+use product::{Stacks, product};
+use script::Script;
+use sequential::sequentialise;
+use std::time::Duration;
+use translation::Translation;
+
+/// How long the number of switches may grow where no limit is set.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much work the direct search may do before the others get their turn, in its own units.
+const DIRECT: u64 = 6_000_000;
+
+/// How much work engines may put into a product within a bound before the formula gets its turn.
+const TRIAL: u64 = 3_000_000;
+
+/// How much work they may put into all runs before a bound is looked at.
+const MOMENT: u64 = 300_000;
+
+/// How many switches are tried before all runs are looked at.
+const FEW: u32 = 3;
+
+/// How deep the stacks of threads that call themselves are told, one after the other.
+const DEPTHS: [usize; 2] = [1, 2];
+
+/// Answers a task about a program with threads.
+pub fn answer(task: &Task, choice: EngineChoice, budget: &Budget, board: &mut Board) {
+    if task.prefer == Prefer::FewestSteps {
+        let what = "the fewest steps of programs with threads; ask for the fewest switches".to_owned();
+        return (0..task.queries.len()).for_each(|at| board.unknown(at, Why::Unsupported(what.clone())));
+    }
+    let budget = match task.bound.schedule {
+        Some(_) => budget.clone(),
+        None => budget.clone().or_time(PATIENCE),
+    };
+    board.waits = !task.program.no_room.is_empty();
+    let threads = Threads { task: *task, choice, budget: &budget };
+    threads.explore(board);
+    board.out_of_means(&budget);
+    if board.waits {
+        board.waits = false;
+        threads.room(board);
+    }
+}
+
+/// Finds a run that follows a script which an engine gave for a query.
+pub fn follow(script: &Script, number: usize, budget: &Budget, board: &mut Board) {
+    let queries = std::slice::from_ref(&board.task.queries[number]);
+    let task = Task { queries, ..board.task };
+    let slots = Schedule::Switches(script.owners.len().saturating_sub(1) as u32);
+    let script = (!script.owners.is_empty()).then_some(script);
+    let translation = sequentialise(&task, slots, script);
+    let back = |trace: &Trace| back::back(task.program, &translation, trace);
+    let question = Question {
+        task: translation.task(task.first),
+        numbers: vec![number],
+        back: Some(&back),
+        within: task.bound,
+        counts: Counts::Violations,
+        credit: Some(board.engine),
+    };
+    turns::answer(&question, EngineChoice::Auto, budget, board);
+}
+
+struct Threads<'a> {
+    task: Task<'a>,
+    choice: EngineChoice,
+    budget: &'a Budget,
+}
+
+impl Threads<'_> {
+    fn explore(&self, board: &mut Board) {
+        match self.choice {
+            EngineChoice::Auto => self.by_all(board),
+            EngineChoice::Only(engine) => {
+                self.within_bounds(Some(engine), 0, u32::MAX, board);
+            }
+        }
+    }
+
+    /// Whether something is left to find out, with means to do so.
+    fn goes_on(&self, board: &Board) -> bool {
+        !board.is_over() && board.has_open() && self.budget.check().is_ok()
+    }
+
+    /// The queries that are open, and their numbers.
+    fn open(&self, board: &Board) -> (Vec<usize>, Vec<Query>) {
+        let open: Vec<usize> = (0..self.task.queries.len()).filter(|&at| board.is_open(at)).collect();
+        let queries = open.iter().map(|&at| self.task.queries[at].clone()).collect();
+        (open, queries)
+    }
+
+    /// One way after the other.
+    fn by_all(&self, board: &mut Board) {
+        let explored = direct::search(&self.task, &self.budget.clone().with_effort(DIRECT), board);
+        let most = self.most();
+        let next = explored.map_or(0, |levels| levels + 1);
+        self.conclude(next, board);
+        if !self.goes_on(board) {
+            return;
+        }
+        let moment = self.budget.clone().with_effort(MOMENT);
+        self.all_runs(Counts::Holds, &moment, board);
+        let few = most.min(next.max(FEW));
+        let mut done = next;
+        if self.goes_on(board) {
+            done = self.within_bounds(None, next, few, board);
+        }
+        if self.goes_on(board) && done > few {
+            // Fewest switches are found by bounds that grow; otherwise any run will do.
+            let bounded = self.task.bound.schedule.is_some();
+            let any = self.task.prefer == Prefer::Any && !bounded;
+            let share = if bounded { self.budget.share(10) } else { self.budget.share(2) };
+            self.all_runs(if any { Counts::Both } else { Counts::Holds }, &share, board);
+        }
+        if self.goes_on(board) && done > few {
+            self.within_bounds(None, done, u32::MAX, board);
+        }
+    }
+
+    /// The greatest bound that was asked for.
+    fn most(&self) -> u32 {
+        match self.task.bound.schedule {
+            None => u32::MAX,
+            Some(Schedule::Switches(most) | Schedule::Rounds(most)) => most,
+        }
+    }
+
+    /// The schedule of this size.
+    fn schedule(&self, size: u32) -> Schedule {
+        match self.task.bound.schedule {
+            Some(Schedule::Rounds(_)) => Schedule::Rounds(size),
+            _ => Schedule::Switches(size),
+        }
+    }
+
+    /// Where everything up to the asked bound was explored, what is open holds up to it.
+    fn conclude(&self, next: u32, board: &mut Board) {
+        if next > self.most() && self.most() != u32::MAX {
+            self.open(board).0.into_iter().for_each(|number| board.holds(number, self.task.bound, None));
+        }
+    }
+
+    /// Answers once and for all, if the threads do not call themselves, or can be shown to be harmless whatever is below
+    /// the tops of their stacks.
+    fn all_runs(&self, counts: Counts, budget: &Budget, board: &mut Board) {
+        let (numbers, queries) = self.open(board);
+        let task = Task { queries: &queries, ..self.task };
+        match product(&task, None, Stacks::Exact) {
+            Ok(translation) => self.ask(&translation, numbers, Bound::NONE, counts, budget, board),
+            Err(_) => {
+                for depth in DEPTHS {
+                    let Ok(loose) = product(&task, None, Stacks::Upto(depth)) else { return };
+                    let budget = budget.share(2);
+                    self.ask(&loose, numbers.clone(), Bound::NONE, Counts::Holds, &budget, board);
+                    if !self.goes_on(board) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Answers within one bound after the other, from this one to that one at the most, until all is answered or the
+    /// budget is used up: by an engine, or by whichever seems best. Returns the first bound that was not explored.
+    fn within_bounds(
+        &self,
+        engine: Option<&'static dyn Engine>,
+        from: u32,
+        to: u32,
+        board: &mut Board,
+    ) -> u32 {
+        let least = matches!(self.task.bound.schedule, Some(Schedule::Rounds(_))) as u32;
+        let most = self.most();
+        // A formula with few copies of the shared variables is so much faster than one with many that it pays to begin
+        // small; a translation is made once for the bound that was asked for, unless the fewest switches are wanted.
+        let grows = engine.is_none_or(|engine| engine.wants().threads)
+            || self.task.prefer == Prefer::FewestSwitches
+            || most == u32::MAX;
+        let mut size = if grows { from.max(least) } else { most };
+        while size <= most.min(to) {
+            self.within(engine, size, board);
+            // What has no answer now got none for want of means, and gets none within more.
+            if !self.is_explored(size, board) || board.is_over() {
+                return size;
+            }
+            size += 1;
+            self.conclude(size, board);
+            if !board.has_open() {
+                return size;
+            }
+        }
+        size
+    }
+
+    /// Whether all queries that are open were found to hold within a bound of this size.
+    fn is_explored(&self, size: u32, board: &Board) -> bool {
+        let bound = Bound { schedule: Some(self.schedule(size)), threads: None };
+        let open = (0..self.task.queries.len()).filter(|&at| !board.answer(at).verdict.is_known());
+        open.into_iter().all(|at| board.answer(at).explored == Some(bound))
+    }
+
+    /// Looks at all runs within a bound.
+    fn within(&self, engine: Option<&'static dyn Engine>, size: u32, board: &mut Board) {
+        let schedule = self.schedule(size);
+        let bound = Bound { schedule: Some(schedule), threads: None };
+        if engine.is_none() {
+            let (numbers, queries) = self.open(board);
+            let task = Task { queries: &queries, ..self.task };
+            if let Ok(translation) = product(&task, Some(schedule), Stacks::Exact) {
+                let trial = self.budget.clone().with_effort(TRIAL);
+                self.ask(&translation, numbers, bound, Counts::Explored, &trial, board);
+                if self.is_explored(size, board) {
+                    return;
+                }
+            }
+        }
+        let (mut numbers, _) = self.open(board);
+        numbers.retain(|&number| board.answer(number).explored != Some(bound));
+        let queries: Vec<Query> = numbers.iter().map(|&number| self.task.queries[number].clone()).collect();
+        let task = Task { queries: &queries, bound, ..self.task };
+        let by = engine.unwrap_or_else(for_threads);
+        if !by.wants().threads {
+            let translation = sequentialise(&task, schedule, None);
+            return self.ask(&translation, numbers, bound, Counts::Explored, self.budget, board);
+        }
+        if let Err(Unsupported(what)) = takes(by, &task) {
+            return numbers.iter().for_each(|&at| board.unknown(at, Why::Unsupported(what.clone())));
+        }
+        let question =
+            Question { task, numbers, back: None, within: bound, counts: Counts::Explored, credit: None };
+        turns::answer(&question, EngineChoice::Only(by), self.budget, board);
+    }
+
+    /// Asks engines about a translation.
+    fn ask(
+        &self,
+        translation: &Translation,
+        numbers: Vec<usize>,
+        within: Bound,
+        counts: Counts,
+        budget: &Budget,
+        board: &mut Board,
+    ) {
+        let back = |trace: &Trace| back::back(self.task.program, translation, trace);
+        let task = translation.task(self.task.first);
+        let question = Question { task, numbers, back: Some(&back), within, counts, credit: None };
+        turns::answer(&question, self.choice, budget, board);
+    }
+
+    /// Says of what holds whether it does so only for as many threads as there is room for.
+    fn room(&self, board: &mut Board) {
+        let mut known: Vec<(Bound, bool)> = Vec::new();
+        for number in 0..self.task.queries.len() {
+            let Verdict::Holds { within, .. } = board.answer(number).verdict else { continue };
+            // What holds in all runs holds within the bound that was asked for, and there the room may be enough.
+            let bounds = [within, self.task.bound];
+            let fits = bounds.into_iter().find(|&bound| {
+                if !known.iter().any(|(other, _)| *other == bound) {
+                    known.push((bound, self.fits(bound)));
+                }
+                known.contains(&(bound, true))
+            });
+            let most = self.task.program.threads.len() as u32;
+            board.confirm(number, fits.unwrap_or(Bound { threads: Some(most), ..within }));
+        }
+    }
+
+    /// Whether no run within a bound starts more threads than there is room for.
+    fn fits(&self, bound: Bound) -> bool {
+        let query = [Query::reach("no room", self.task.program.no_room.clone())];
+        let task = Task { bound, ..Task::new(self.task.program, &query) };
+        let mut silent = Silent;
+        let mut alone = Board::new(task, &mut silent);
+        Threads { task, ..*self }.explore(&mut alone);
+        matches!(alone.answer(0).verdict, Verdict::Holds { .. })
+    }
+}

@@ -1,0 +1,12 @@
+//! Room `engine/threads`: what is known of a run before it is looked for.
+
+use postbop_ir::{ThreadId, VarId};
+
+/// Who has each slot of a schedule, and the values of shared variables with which slots begin.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Script {
+    /// The threads of the slots. An empty one stays in the prologue.
+    pub owners: Vec<ThreadId>,
+    /// For each slot known values at its beginning.
+    pub begins: Vec<Vec<(VarId, i64)>>,
+}

@@ -1,0 +1,43 @@
+//! Room `engine/threads`: a sequential program that stands for one with threads.
+
+use postbop_ir::{Bound, EdgeId, Prefer, Program, Query, Table, Task, ThreadId, VarId};
+use rustc_hash::FxHashMap as HashMap;
+
+/// What an edge of a translation stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EdgeMeaning {
+    /// An edge of the program as written.
+    Step(EdgeId),
+    /// Nothing that happens in a run.
+    Nothing,
+    /// A thread begins, in this slot.
+    Begin(ThreadId, u32),
+    /// Another thread goes on.
+    Switch(ThreadId),
+    /// The thread goes on in this slot.
+    Slot(u32),
+    /// The run is at a target.
+    Bad,
+}
+
+/// A sequential program that stands for one with threads.
+pub struct Translation {
+    /// The program.
+    pub program: Program,
+    /// The queries, in the order of the task's.
+    pub queries: Vec<Query>,
+    /// What its edges stand for.
+    pub meaning: Table<EdgeId, EdgeMeaning>,
+    /// The variables of its main procedure that are locals of the procedures in which threads start.
+    pub firsts: HashMap<VarId, VarId>,
+    /// Whether its slots are rounds.
+    pub rounds: bool,
+}
+
+impl Translation {
+    /// The same questions about the sequential program.
+    pub fn task(&self, first: bool) -> Task<'_> {
+        let Translation { program, queries, .. } = self;
+        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first }
+    }
+}

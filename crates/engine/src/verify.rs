@@ -1,0 +1,192 @@
+//! Room `engine`: from a task to a report.
+//!
+//! # Idea
+//!
+//! [`verify`] is the only way to an answer, for programs with and without threads. A program with threads is translated into
+//! sequential ones ([`crate::threads`]); a sequential program goes to engines in turn ([`crate::turns`]), as a rule after
+//! it was made smaller ([`crate::reduce`]). Whatever was done to the program, a violation leaves only with a trace that
+//! was brought back to the program as written and replays there; an engine that breaks down leaves an `unknown` that says so.
+
+use crate::budget::{Budget, Observer, Progress, Tick};
+use crate::engine::{Engine, engine};
+use crate::threads;
+use crate::turns::{self, Question};
+use crate::verdict::{Answer, Report, Stats, Verdict, Why};
+use postbop_ir::replay::complete;
+use postbop_ir::{Ask, Bound, LocId, Program, Query, Task, Trace};
+
+/// Which engine is to answer.
+#[derive(Clone, Copy, Default)]
+pub enum EngineChoice {
+    /// Whichever is likely to answer soonest.
+    #[default]
+    Auto,
+    /// This one.
+    Only(&'static dyn Engine),
+}
+
+impl EngineChoice {
+    /// The engine of this name, or `auto`.
+    pub fn named(name: &str) -> Option<Self> {
+        if name == "auto" { Some(EngineChoice::Auto) } else { engine(name).map(EngineChoice::Only) }
+    }
+}
+
+/// Answers a task.
+pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut dyn Observer) -> Report {
+    let queries: Vec<Query> =
+        task.queries.iter().map(|query| reachable_targets(task.program, query)).collect();
+    let task = Task { queries: &queries, ..*task };
+    let mut board = Board::new(task, observer);
+    if task.program.is_sequential() {
+        turns::answer(&Question::plain(task), choice, budget, &mut board);
+    } else {
+        threads::answer(&task, choice, budget, &mut board);
+    }
+    board.out_of_means(budget);
+    board.report()
+}
+
+/// A query without locations at which no run ever is: a return leads straight to where the call goes on, and only from a
+/// procedure in which a thread starts to its exit.
+fn reachable_targets(program: &Program, query: &Query) -> Query {
+    let is_place = |loc: &LocId| {
+        let proc = program.locs[*loc].proc;
+        !program.is_exit(*loc) || program.threads.iter().any(|thread| thread.main == proc)
+    };
+    let kept = |locs: &[LocId]| locs.iter().copied().filter(is_place).collect();
+    let ask = match &query.ask {
+        Ask::Reach(locs) => Ask::Reach(kept(locs)),
+        Ask::Recur(locs) => Ask::Recur(kept(locs)),
+    };
+    Query { name: query.name.clone(), ask, guard: query.guard.clone() }
+}
+
+/// The answers so far.
+pub struct Board<'a, 'o> {
+    /// The task about the program as written.
+    pub task: Task<'a>,
+    answers: Vec<Answer>,
+    settled: usize,
+    observer: &'o mut dyn Observer,
+    /// The engine that has the word.
+    pub engine: &'static str,
+    /// What it counted.
+    pub stats: Stats,
+    /// Whether properties that hold are not told yet, since their bound is not known.
+    pub waits: bool,
+}
+
+impl<'a, 'o> Board<'a, 'o> {
+    /// Nothing is answered yet.
+    pub fn new(task: Task<'a>, observer: &'o mut dyn Observer) -> Self {
+        let open = |query: &Query| Answer::new(&query.name, "none", Verdict::Unknown(Why::Effort));
+        let answers = task.queries.iter().map(open).collect();
+        Board { task, answers, settled: 0, observer, engine: "none", stats: Stats::default(), waits: false }
+    }
+
+    /// Whether it makes sense to ask a query again: it is neither answered nor out of means.
+    pub fn is_open(&self, query: usize) -> bool {
+        let why = match &self.answers[query].verdict {
+            Verdict::Unknown(why) => why,
+            _ => return false,
+        };
+        matches!(why, Why::Unsupported(_) | Why::Effort | Why::Memory(_))
+    }
+
+    /// Whether there is a query to ask again.
+    pub fn has_open(&self) -> bool {
+        (0..self.answers.len()).any(|query| self.is_open(query))
+    }
+
+    /// Whether the first violation was found and ends the work.
+    pub fn is_over(&self) -> bool {
+        let violated = |answer: &Answer| matches!(answer.verdict, Verdict::Violated(_));
+        self.task.first && self.answers.iter().any(violated)
+    }
+
+    /// The answer to a query so far.
+    pub fn answer(&self, query: usize) -> &Answer {
+        &self.answers[query]
+    }
+
+    /// Notes an answer to a query that has none.
+    pub fn settle(&mut self, query: usize, verdict: Verdict) -> &mut Answer {
+        debug_assert!(!self.answers[query].verdict.is_known(), "a query is answered once");
+        let known = verdict.is_known();
+        let (engine, row) = (self.engine, &mut self.answers[query]);
+        *row =
+            Answer { explored: row.explored, ..Answer::new(std::mem::take(&mut row.query), engine, verdict) };
+        self.settled += usize::from(known);
+        row
+    }
+
+    /// Tells the observer an answer.
+    pub fn publish(&mut self, query: usize) {
+        self.observer.answer(query, &mut self.answers[query]);
+    }
+
+    /// Notes that a property holds within a bound.
+    pub fn holds(&mut self, query: usize, within: Bound, guarded: Option<bool>) {
+        let guarded = guarded.filter(|_| !self.task.queries[query].guard.is_empty());
+        let row = self.settle(query, Verdict::Holds { within, proof: None });
+        row.vacuous = guarded.map(|guarded| !guarded);
+        if !self.waits {
+            self.publish(query);
+        }
+    }
+
+    /// Tells that a property holds within a bound, which is known now.
+    pub fn confirm(&mut self, query: usize, bound: Bound) {
+        if let Verdict::Holds { within, .. } = &mut self.answers[query].verdict {
+            *within = bound;
+            self.publish(query);
+        }
+    }
+
+    /// Notes a violation, if its trace, as one of the program as written, replays.
+    pub fn violated(&mut self, query: usize, mut trace: Trace, budget: &Budget) {
+        let Task { program, queries, .. } = self.task;
+        let mut goes_on = || budget.check().is_ok();
+        match complete(program, &mut trace, queries[query].locs(), &mut goes_on) {
+            Ok(changes) => {
+                self.settle(query, Verdict::Violated(trace)).changes = changes;
+                self.publish(query);
+            }
+            Err(rejected) => {
+                let bug = || Why::EngineBug(format!("a trace does not replay: {rejected}"));
+                self.unknown(query, budget.check().err().unwrap_or_else(bug));
+            }
+        }
+    }
+
+    /// Notes why a query has no answer.
+    pub fn unknown(&mut self, query: usize, why: Why) {
+        self.settle(query, Verdict::Unknown(why));
+    }
+
+    /// What was left open for another way, and there was none, is so for want of time or memory.
+    pub fn out_of_means(&mut self, budget: &Budget) {
+        let Err(why) = budget.check() else { return };
+        for query in 0..self.answers.len() {
+            if self.answers[query].verdict == Verdict::Unknown(Why::Effort) {
+                self.unknown(query, why.clone());
+            }
+        }
+    }
+
+    /// Notes that no violation was found among the runs within a bound.
+    pub fn explored(&mut self, query: usize, bound: Bound) {
+        self.answers[query].explored = Some(bound);
+    }
+
+    /// Tells the observer how far an engine is.
+    pub fn progress(&mut self, bound: Bound, tick: Tick) {
+        let (settled, queries) = (self.settled, self.answers.len());
+        self.observer.progress(&Progress { engine: self.engine, tick, bound, settled, queries });
+    }
+
+    fn report(self) -> Report {
+        Report { answers: self.answers, engine: self.engine, stats: self.stats }
+    }
+}

@@ -1,0 +1,184 @@
+//! Room `ir`: the contexts of a trace, run one after the other. The idea is in [`super`].
+
+use super::cells::Cells;
+use super::run::{Effect, Run};
+use super::{Changes, INTERRUPTED, PATIENCE, Rejected, at};
+use crate::eval::Cell;
+use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
+use crate::program::Program;
+use crate::trace::{Context, Step};
+
+/// One thread: its pending frames, each but the innermost with the call that is open.
+struct Stack<'a> {
+    frames: Vec<Run<'a>>,
+    calls: Vec<EdgeId>,
+    ended: bool,
+}
+
+impl<'a> Stack<'a> {
+    fn top(&mut self) -> &mut Run<'a> {
+        self.frames.last_mut().expect("a thread has a frame")
+    }
+}
+
+/// All threads, and what the globals are while none runs.
+pub(super) struct Player<'a, 'g> {
+    program: &'a Program,
+    effects: &'a Table<SegmentId, Effect>,
+    initial: &'a [(VarId, i64)],
+    globals: Cells,
+    /// The prologue, then the threads, as far as they have run.
+    stacks: Vec<Option<Stack<'a>>>,
+    end: Option<LocId>,
+    steps: u32,
+    goes_on: &'g mut dyn FnMut() -> bool,
+}
+
+impl<'a, 'g> Player<'a, 'g> {
+    /// All threads at the start, with these values.
+    pub(super) fn new(
+        program: &'a Program,
+        effects: &'a Table<SegmentId, Effect>,
+        initial: &'a [(VarId, i64)],
+        goes_on: &'g mut dyn FnMut() -> bool,
+    ) -> Result<Self, Rejected> {
+        let stacks = (0..=program.threads.len()).map(|_| None).collect();
+        let globals = Cells::default();
+        let mut player = Player { program, effects, initial, globals, stacks, end: None, steps: 0, goes_on };
+        player.start().map_err(at("initial", 0))?;
+        Ok(player)
+    }
+
+    /// Where the run is after what was played.
+    pub(super) fn end(&self) -> Option<LocId> {
+        self.end
+    }
+
+    /// Takes the globals from the values at the start, which must be of variables that are there then.
+    fn start(&mut self) -> Result<(), String> {
+        let starts = self.program.threads.iter().map(|thread| thread.main).chain(self.program.prologue);
+        let starts: Vec<ProcId> = starts.collect();
+        if self.initial.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err("is not in order".into());
+        }
+        for &(var, value) in self.initial {
+            let data = self.program.vars.get(var).ok_or_else(|| format!("{var} does not exist"))?;
+            let local = starts.iter().any(|start| self.program.procs[*start].locals.contains(&var));
+            if !data.ty.contains(value) || !local && !self.program.is_global(var) {
+                return Err(format!("{var} is not there at the start, or {value} is no {}", data.ty));
+            }
+            if !local {
+                self.globals.insert(var, Cell::Known(value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays all contexts: what the steps of each change.
+    pub(super) fn play(&mut self, contexts: &[Context]) -> Result<Vec<Changes>, Rejected> {
+        let mut all = Vec::with_capacity(contexts.len());
+        for (number, context) in contexts.iter().enumerate() {
+            let place = format!("context {number}");
+            let before = number.checked_sub(1).map(|before| contexts[before].thread);
+            let main = self.may_run(context, before).map_err(at(&place, 0))?;
+            let slot = context.thread.map_or(0, |thread| thread.0 as usize + 1);
+            let mut stack = match self.stacks[slot].take() {
+                Some(stack) => stack,
+                None => self.begin(main).map_err(at(&place, 0))?,
+            };
+            all.push(self.context(&mut stack, &context.steps, &place)?);
+            if number + 1 < contexts.len() {
+                self.may_leave(context, &stack).map_err(at(&place, context.steps.len()))?;
+            }
+            self.end = Some(stack.top().loc);
+            self.stacks[slot] = Some(stack);
+        }
+        Ok(all)
+    }
+
+    /// Whether a context may come after the one of another thread: where it starts.
+    fn may_run(
+        &self,
+        context: &Context,
+        before: Option<Option<crate::ids::ThreadId>>,
+    ) -> Result<ProcId, String> {
+        match (context.thread, self.program.prologue, before) {
+            (None, Some(prologue), None) => Ok(prologue),
+            (None, None, _) => Err("there is no prologue".into()),
+            (None, Some(_), Some(_)) => Err("the prologue runs once, before all threads".into()),
+            (Some(_), Some(_), None) => Err("a thread runs before the prologue".into()),
+            (Some(thread), _, Some(Some(last))) if thread == last => Err("the same thread goes on".into()),
+            (Some(thread), ..) => {
+                let thread = self.program.threads.get(thread).ok_or("no such thread")?;
+                Ok(thread.main)
+            }
+        }
+    }
+
+    /// A thread at its start.
+    fn begin(&self, proc: ProcId) -> Result<Stack<'a>, String> {
+        let locals = &self.program.procs[proc].locals;
+        let entry: Vec<_> = self.initial.iter().copied().filter(|(var, _)| locals.contains(var)).collect();
+        let run = Run::enter(self.program, self.effects, proc, &entry, None)?;
+        Ok(Stack { frames: vec![run], calls: Vec::new(), ended: false })
+    }
+
+    /// Runs the steps of a context: what each changes.
+    fn context(&mut self, stack: &mut Stack<'a>, steps: &[Step], place: &str) -> Result<Changes, Rejected> {
+        let mut changes = Changes::default();
+        stack.top().adopt(std::mem::take(&mut self.globals));
+        for (number, step) in steps.iter().enumerate() {
+            self.steps = self.steps.wrapping_add(1);
+            if self.steps.is_multiple_of(PATIENCE) && !(self.goes_on)() {
+                return Err(at(place, number)(INTERRUPTED.into()));
+            }
+            self.step(stack, step, &mut changes).map_err(at(place, number))?;
+        }
+        self.globals = stack.top().globals();
+        Ok(changes)
+    }
+
+    fn step(&self, stack: &mut Stack<'a>, step: &Step, changes: &mut Changes) -> Result<(), String> {
+        if stack.ended {
+            return Err("goes on after the thread has ended".into());
+        }
+        let run = stack.top();
+        run.step(step)?;
+        if let Some(opened) = &run.opened {
+            let inside = Run::enter(self.program, self.effects, opened.callee, step.locals(), Some(opened))?;
+            changes.push(inside.locals());
+            stack.frames.push(inside);
+            stack.calls.push(step.edge);
+            return Ok(());
+        }
+        if let Some(returned) = run.returned.take() {
+            let globals = run.globals();
+            if let Some(call) = stack.calls.pop() {
+                stack.frames.pop();
+                stack.top().resume(call, globals, &returned);
+            } else {
+                stack.ended = true;
+            }
+        }
+        changes.push(stack.top().noted.drain(..));
+        Ok(())
+    }
+
+    fn may_leave(&self, context: &Context, stack: &Stack) -> Result<(), String> {
+        if stack.ended {
+            return Ok(());
+        }
+        if context.thread.is_none() {
+            return Err("a thread runs before the prologue has ended".into());
+        }
+        let Some(run) = stack.frames.last() else { return Ok(()) };
+        if self.program.locs[run.loc].inner {
+            return Err("is left within a statement".into());
+        }
+        match self.program.atomic.map(|atomic| run.known(atomic)) {
+            None | Some(Some(0)) => Ok(()),
+            Some(Some(_)) => Err("is left in an atomic section".into()),
+            Some(None) => Err("is left where an open value says whether it may be".into()),
+        }
+    }
+}
