@@ -109,8 +109,18 @@ impl Budget {
         if effort > self.effort { Err(Why::Effort) } else { self.allows(0) }
     }
 
-    /// Whether there is time left. What was found may be written down even where the memory is used up.
-    pub fn check_time(&self) -> Result<(), Why> {
+    /// Whether what was found may still be written down: there is time left, and hardly more memory is used than allowed.
+    /// A search that ends because it has used up its memory leaves that much for its traces.
+    pub fn check_writing(&self) -> Result<(), Why> {
+        self.check_time()?;
+        match self.memory {
+            Some(limit) if (self.used)() > limit + limit / 8 => Err(Why::Memory(limit)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether there is time left.
+    fn check_time(&self) -> Result<(), Why> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Why::Cancelled);
         }

@@ -147,7 +147,11 @@ impl<'a, 'o> Board<'a, 'o> {
     /// Notes a violation, if its trace, as one of the program as written, replays.
     pub fn violated(&mut self, query: usize, mut trace: Trace, budget: &Budget) {
         let Task { program, queries, .. } = self.task;
-        let mut goes_on = || budget.check().is_ok();
+        let mut stopped = None;
+        let mut goes_on = || {
+            stopped = budget.check_writing().err();
+            stopped.is_none()
+        };
         match complete(program, &mut trace, queries[query].locs(), &mut goes_on) {
             Ok(changes) => {
                 self.settle(query, Verdict::Violated(trace)).changes = changes;
@@ -155,7 +159,7 @@ impl<'a, 'o> Board<'a, 'o> {
             }
             Err(rejected) => {
                 let bug = || Why::EngineBug(format!("a trace does not replay: {rejected}"));
-                self.unknown(query, budget.check().err().unwrap_or_else(bug));
+                self.unknown(query, stopped.unwrap_or_else(bug));
             }
         }
     }

@@ -273,7 +273,7 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     fn why(&self) -> Why {
-        self.budget.check_time().err().unwrap_or(Why::Memory(self.budget.memory()))
+        self.budget.check_writing().err().unwrap_or(Why::Memory(self.budget.memory()))
     }
 }
 

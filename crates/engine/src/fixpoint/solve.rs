@@ -112,7 +112,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     /// The targets that were reached, with traces.
     fn hits(&mut self, missing: &[usize]) -> Result<Vec<(usize, Finding)>, Why> {
         let budget = self.budget;
-        self.solver.bdd.relieve(move |_| budget.check_time().is_ok());
+        self.solver.bdd.relieve(move |_| budget.check_writing().is_ok());
         let mut hits = self.trace_all(missing).map_err(|_| self.why(Stop::Interrupted))?;
         self.solver.bdd.relieve(watchman(budget));
         if hits.is_empty() {

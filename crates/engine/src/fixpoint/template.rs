@@ -354,10 +354,12 @@ impl<'m, 'a> Template<'m, 'a> {
         bdd.and(pcs, same)
     }
 
-    /// That a thread may be left: where it has ended, and between statements outside of atomic sections.
+    /// That a thread may be left: where it has ended, and between statements outside of atomic sections. A return leads
+    /// straight to where the call goes on: there is nothing between it and the caller's next statement.
     fn may_leave(&self, bdd: &mut Bdd, state: State) -> Result<Ref, Interrupted> {
         let program = self.machine.program;
-        let between = program.locs.pairs().filter(|(_, loc)| !loc.inner).map(|(id, _)| id);
+        let between = program.locs.pairs().filter(|(id, loc)| !loc.inner && !program.is_exit(*id));
+        let between = between.map(|(id, _)| id);
         let mut between = self.pcs(bdd, between, &state[0])?;
         if let Some(atomic) = program.atomic {
             let field =

@@ -360,7 +360,7 @@ impl Past for Recall<'_, '_, '_, '_> {
 impl Recall<'_, '_, '_, '_> {
     /// Why the watchman said stop.
     fn why(&self) -> Why {
-        self.budget.check_time().err().unwrap_or(Why::Memory(self.budget.memory()))
+        self.budget.check_writing().err().unwrap_or(Why::Memory(self.budget.memory()))
     }
 
     /// The call that first entered a procedure with these values.

@@ -379,7 +379,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             ("summaries", lifts),
         ]);
         let machine = self.encoder.machine;
-        self.encoder.bdd.relieve(|_| budget.check_time().is_ok());
+        self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
         let targets = self.targets.clone();
         let mut memory = Recall::new(self, budget);
         let mut retracer = Retracer::new(machine, &mut memory, budget);

@@ -414,7 +414,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             match self.search(site, floor, goal) {
                 Next::Found => return Ok(Some(self.explanation(site))),
                 Next::Nothing => return Ok(None),
-                Next::Paused => budget.check_time()?,
+                Next::Paused => budget.check_writing()?,
             }
         }
     }

@@ -152,7 +152,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
         let mut walks = vec![walk];
         for turn in 1u64.. {
             if turn.is_multiple_of(PATIENCE) {
-                self.budget.check_time()?;
+                self.budget.check_writing()?;
             }
             let walk = walks.last_mut().expect("the first walk returns from here");
             match self.past.origin(&walk.point, &walk.goal)? {
