@@ -34,6 +34,11 @@ impl Limits {
         Limits { memory: Some(question.memory), time, json }
     }
 
+    /// The time is that since now again, for another file.
+    pub fn restart(&mut self) {
+        self.time = self.time.map(|(_, limit)| (Instant::now(), limit));
+    }
+
     /// The largest file that is worth reading.
     pub fn largest(&self) -> usize {
         let affordable = self.memory.map_or(LARGEST as u64, |memory| memory / GROWTH);

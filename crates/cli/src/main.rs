@@ -10,6 +10,7 @@ mod input;
 mod properties;
 mod report;
 mod said;
+mod stack;
 
 use args::{Args, Command};
 use clap::Parser;

@@ -3,6 +3,7 @@
 use crate::args::{Check, Detail, Format, Question};
 use crate::input::{self, Input};
 use crate::report::{Subject, json, text};
+use crate::stack::deep;
 use crate::{ALLOCATOR, Said, Status, properties};
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::fixpoint::library::algorithm;
@@ -97,9 +98,8 @@ fn schedule(args: &Check) -> Option<Schedule> {
 }
 
 /// Does the work on a stack as deep as the program's diagrams may need.
-pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
+fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
     const MANY: usize = 2_000;
-    const STACK: usize = 256 << 20;
     let choices = program.edges.iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
     let locals = program.procs.iter().map(|proc| proc.locals.len());
     let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
@@ -107,13 +107,7 @@ pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send
     if most * width < MANY {
         return work();
     }
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match worker.map(|worker| worker.join()) {
-            Ok(Ok(done)) => done,
-            _ => panic!("no thread for the work"),
-        }
-    })
+    deep(work)
 }
 
 /// For how many threads there is room, if what holds may not hold with more: a run within the same schedule that would

@@ -1,9 +1,10 @@
 //! Room `cli/commands`: `postbop fixpoint`.
 
-use super::check::{budget, on_deep_stack};
+use super::check::budget;
 use crate::args::{Fixpoint, RunFormulas};
 use crate::report::diagnostics::{Shown, render};
 use crate::report::text;
+use crate::stack::deep;
 use crate::{Said, Status, input, properties};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
@@ -40,7 +41,8 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
         .map_err(|message| refuse(said, message))?;
     let locs = targets.into_iter().flat_map(|target| target.locs).collect();
     let budget = budget(&args.question);
-    let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));
+    // A formula may have many variables even if the program has few.
+    let (source, ran) = deep(|| run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);

@@ -14,6 +14,7 @@ pub fn check(args: &Check, said: &mut Said) -> Status {
             let gap = if said.out.is_empty() { "" } else { "\n" };
             said.out.push_str(&format!("{gap}{}:\n", source.file.display()));
         }
+        said.limits.restart();
         let (from, before) = (said.err.len(), said.out.len());
         let status = super::check::run(&Check { source, more: rest.to_vec(), ..args.clone() }, said);
         if status == Status::BadInput && said.out.len() == before {

@@ -9,7 +9,7 @@ pub mod scope;
 pub mod wiring;
 
 use crate::door::Unsupported;
-use postbop_ir::{Op, Task, Type};
+use postbop_ir::{Op, Program, Task, Type};
 
 /// Refuses programs with threads, for engines that follow one stack.
 pub fn sequential(task: &Task) -> Result<(), Unsupported> {
@@ -21,7 +21,11 @@ pub fn sequential(task: &Task) -> Result<(), Unsupported> {
 
 /// Refuses programs with unbounded integers, for engines that enumerate or count bits.
 pub fn bounded(task: &Task) -> Result<(), Unsupported> {
-    let program = task.program;
+    finite(task.program)
+}
+
+/// Refuses a program with unbounded integers.
+pub fn finite(program: &Program) -> Result<(), Unsupported> {
     let unbounded = |ty: &Type| *ty == Type::Integer;
     let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
     let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());

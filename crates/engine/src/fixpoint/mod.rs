@@ -21,7 +21,7 @@ mod template;
 
 use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};
-use crate::encode::{bounded, sequential};
+use crate::encode::{bounded, finite, sequential};
 use crate::verdict::Outcome;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
@@ -53,8 +53,9 @@ impl Engine for Fixpoint {
     }
 }
 
-/// Whether a program's states have few enough bits, and its calls are told apart by where they are.
+/// Whether a program's states have finitely many and few enough bits, and its calls are told apart by where they are.
 pub fn representable(program: &Program) -> Result<(), Unsupported> {
+    finite(program)?;
     let width = |var: &VarId| program.vars[*var].ty.bits().map_or(0, usize::from);
     let globals: usize = program.globals().map(|var| width(&var)).sum();
     let locals = program.procs.iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
