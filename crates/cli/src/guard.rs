@@ -66,7 +66,14 @@ impl Limits {
 }
 
 /// A thread that ends the process when a limit is exceeded, as long as this lives.
-pub struct Guard(#[allow(dead_code, reason = "to be dropped")] Option<Sender<()>>);
+pub struct Guard(Option<Sender<()>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The thread ends when nobody can send to it any more.
+        self.0 = None;
+    }
+}
 
 impl Guard {
     /// Begins to look on, if there are limits.

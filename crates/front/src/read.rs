@@ -102,7 +102,7 @@ pub struct Reading {
     /// What it was taken for.
     pub format: Format,
     /// The first file as text, with the same byte offsets as the input: what the spans of the program point into. Empty for
-    /// a program graph without mistakes, whose spans point into the source that it was made from.
+    /// a program graph without mistakes, whose spans point into the source that it was made from, and for what is no text.
     pub text: String,
     /// The other files as text, in the order in which they were given.
     pub beside: Vec<String>,
@@ -149,6 +149,10 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
         let message = format!("this file does not belong to {}", format.name());
         let foreign = Diagnostic::new(Code::Unsupported, Span::default(), message);
         return Reading::complaint(format, Diagnostic { file: at + 1, ..foreign });
+    }
+    let flaws = files.iter().enumerate().filter_map(|(at, file)| Some((at, source::not_text(file.bytes)?)));
+    if let Some((file, flaw)) = flaws.into_iter().next() {
+        return Reading::complaint(format, Diagnostic { file, ..flaw });
     }
     match format {
         Format::Program => program(first.bytes, options),

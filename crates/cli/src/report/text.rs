@@ -50,9 +50,10 @@ pub fn report(subject: &Subject, detail: Detail, shortest: bool) -> String {
         );
     }
     if let Some(count) = threads {
+        let s = if count == 1 { "" } else { "s" };
         let _ = writeln!(
             out,
-            "The program may start more than {count} threads, and runs that do were left out: `--threads N` makes room for N.\n"
+            "The program may start more than {count} thread{s}, and runs that do were left out: `--threads N` makes room for N.\n"
         );
     }
     let _ = match reason(&report.verdicts) {

@@ -33,7 +33,7 @@ impl<S: Supply> Solver<'_, '_, S> {
         let mut count = 0u32;
         loop {
             count = count.wrapping_add(1);
-            if count % 1024 == 0 {
+            if count.is_multiple_of(1024) {
                 self.bdd.ask()?;
             }
             let step = steps.last().expect("the first is left at the end");
