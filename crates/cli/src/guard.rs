@@ -25,13 +25,15 @@ pub struct Limits {
     time: Option<(Instant, Duration)>,
     /// Whether the verdict is written as JSON.
     json: bool,
+    /// The status of the files before this one.
+    pub so_far: Status,
 }
 
 impl Limits {
     /// The limits that were asked for. The time is that since now.
     pub fn new(question: &Question, json: bool) -> Self {
         let time = question.timeout.map(|limit| (Instant::now(), limit));
-        Limits { memory: Some(question.memory), time, json }
+        Limits { memory: Some(question.memory), time, json, so_far: Status::Good }
     }
 
     /// The time is that since now again, for another file.
@@ -87,7 +89,7 @@ impl Guard {
                 if let Some(why) = limits.exceeded() {
                     let _ = std::io::stdout().write_all(limits.verdict(&why).as_bytes());
                     let _ = std::io::stdout().flush();
-                    std::process::exit(Status::Unknown as i32);
+                    std::process::exit(limits.so_far.worst(Status::Unknown) as i32);
                 }
             }
         };

@@ -21,6 +21,8 @@ pub struct Input {
     pub program: Program,
     /// If the program starts threads as it runs, for how many there is room.
     pub thread_bound: Option<usize>,
+    /// What the file is.
+    pub format: Format,
 }
 
 impl Input {
@@ -122,7 +124,7 @@ pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
     let Reading { text, program, thread_bound, .. } = reading;
     let program = sound(program.ok_or(Status::BadInput)?);
     let name = names.into_iter().next().unwrap_or_default();
-    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound })
+    Ok(Input { name, lines: LineIndex::new(&text), text, program, thread_bound, format })
 }
 
 fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {

@@ -25,6 +25,7 @@ pub fn run(args: &Check, said: &mut Said) -> Status {
         Ok(input) => input,
         Err(status) => return status,
     };
+    super::unused::warn(args, &input, said);
     let read = start.elapsed();
     let program = &input.program;
     let targets = match properties::targets(&input, program, &args.question.target) {

@@ -29,6 +29,7 @@ pub fn run(command: &Fixpoint, said: &mut Said) -> Status {
 }
 
 fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
+    let budget = budget(&args.question);
     let input = input::read(&args.source, said)?;
     let formulas = input::bytes(&args.formula, said)?;
     let refuse = |said: &mut Said, message: String| {
@@ -40,7 +41,6 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     let targets = properties::targets(&input, program, &args.question.target)
         .map_err(|message| refuse(said, message))?;
     let locs = targets.into_iter().flat_map(|target| target.locs).collect();
-    let budget = budget(&args.question);
     // A formula may have many variables even if the program has few.
     let (source, ran) = deep(|| run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {
