@@ -11,6 +11,9 @@ use postbop_ir::{Program, Span, text, validate};
 /// The largest file that is read, in bytes.
 pub const LARGEST: usize = 100_000_000;
 
+/// The most threads that are there from the beginning: what can be asked of them grows with the square of their number.
+pub const MOST_THREADS: usize = 256;
+
 /// A file: its name, which may be empty, and what is in it.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'s> {
@@ -165,6 +168,11 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
 pub fn too_large(limit: usize) -> Diagnostic {
     let message = format!("the file is larger than {} MB and is not read", limit as f64 / 1e6);
     Diagnostic::new(Code::TooMany, Span::default(), message)
+}
+
+/// The diagnostic for a program with more threads than that.
+pub fn too_many_threads(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::TooMany, span, format!("a program has at most {MOST_THREADS} threads"))
 }
 
 fn program(bytes: &[u8], options: Options) -> Reading {

@@ -31,7 +31,7 @@ pub mod token;
 pub mod tree;
 
 use crate::diagnostic::Sink;
-use crate::read::too_large;
+use crate::read::{MOST_THREADS, too_large, too_many_threads};
 use crate::{Dialect, LARGEST, Options};
 use lexer::Lexed;
 use postbop_ir::{Program, Span};
@@ -89,6 +89,10 @@ pub fn read(text: &str, options: Options, sink: &mut Sink) -> Read {
     }
     let names = &lexed.names;
     let concurrent = concurrent::concurrent(&tree, names);
+    if let Some(many) = concurrent.as_ref().filter(|found| found.threads.len() > MOST_THREADS) {
+        let last = many.threads[MOST_THREADS].1;
+        sink.push(too_many_threads(tree.procs[last as usize].span));
+    }
     let meaning = check::check(&tree, names, concurrent.as_ref(), sink);
     if !sink.has_errors() {
         doubt::warn(text, &lexed, satabs, &tree.doubts, sink);
