@@ -25,13 +25,20 @@ pub struct Limits {
     time: Option<(Instant, Duration)>,
     /// Whether the verdict is written as JSON.
     json: bool,
+    /// The status of the files before this one.
+    pub so_far: Status,
 }
 
 impl Limits {
     /// The limits that were asked for. The time is that since now.
     pub fn new(question: &Question, json: bool) -> Self {
         let time = question.timeout.map(|limit| (Instant::now(), limit));
-        Limits { memory: Some(question.memory), time, json }
+        Limits { memory: Some(question.memory), time, json, so_far: Status::Good }
+    }
+
+    /// The time is that since now again, for another file.
+    pub fn restart(&mut self) {
+        self.time = self.time.map(|(_, limit)| (Instant::now(), limit));
     }
 
     /// The largest file that is worth reading.
@@ -61,7 +68,14 @@ impl Limits {
 }
 
 /// A thread that ends the process when a limit is exceeded, as long as this lives.
-pub struct Guard(#[allow(dead_code, reason = "to be dropped")] Option<Sender<()>>);
+pub struct Guard(Option<Sender<()>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The thread ends when nobody can send to it any more.
+        self.0 = None;
+    }
+}
 
 impl Guard {
     /// Begins to look on, if there are limits.
@@ -75,7 +89,7 @@ impl Guard {
                 if let Some(why) = limits.exceeded() {
                     let _ = std::io::stdout().write_all(limits.verdict(&why).as_bytes());
                     let _ = std::io::stdout().flush();
-                    std::process::exit(Status::Unknown as i32);
+                    std::process::exit(limits.so_far.worst(Status::Unknown) as i32);
                 }
             }
         };

@@ -19,6 +19,8 @@ pub struct Input {
     pub lines: LineIndex,
     /// The program.
     pub program: Program,
+    /// What the file is.
+    pub format: Format,
 }
 
 impl Input {
@@ -127,9 +129,9 @@ impl Files {
                 render(&Shown { name, text, lines: &LineIndex::new(text) }, &found, said);
             }
         }
-        let Reading { text, program, .. } = reading;
+        let Reading { text, program, format, .. } = reading;
         let program = sound(program.ok_or(Status::BadInput)?);
-        Ok(Input { name: self.0[0].0.clone(), lines: LineIndex::new(&text), text, program })
+        Ok(Input { name: self.0[0].0.clone(), lines: LineIndex::new(&text), text, program, format })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Room `cli`: the binary `postbop`.
 //!
-//! The only room that prints, reads files, or looks at the clock for display. A command computes what is to be said;
-//! it is written in one go at the end. A reader who has gone away is no error, a full disk is.
+//! The only room that prints, reads files, or looks at the clock for display. A command computes what is to be said
+//! (`said`); it is written in one go at the end, or after each of several files.
 
 mod args;
 mod commands;
@@ -11,12 +11,13 @@ mod output;
 mod properties;
 mod report;
 mod said;
+mod stack;
 
 use args::{Args, Command};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use said::Said;
-use std::io::{self, Write};
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,9 +32,10 @@ use std::alloc::System as Memory;
 static ALLOCATOR: cap::Cap<Memory> = cap::Cap::new(Memory, usize::MAX);
 
 /// The exit statuses, which scripts rely on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Status {
     /// Every property holds, or the command did its work.
+    #[default]
     Good = 0,
     /// At least one property is violated, or a trace was rejected.
     Violated = 1,
@@ -75,37 +77,18 @@ fn main() -> ExitCode {
             .push_str("postbop: this is a bug in postbop; please report it with the input that caused it\n");
         Status::Bug
     });
-    finish(status, &mut said)
-}
-
-/// Writes what was said. The status is that of the command, unless the output is lost.
-fn finish(status: Status, said: &mut Said) -> ExitCode {
-    let mut status = status;
-    let mut failed = |to: &str, written: io::Result<()>| match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let _ = writeln!(io::stderr(), "error: {to}: {error}");
-            status = status.worst(Status::BadInput);
-        }
-        _ => {}
-    };
-    failed("standard error", write(&mut io::stderr(), &said.err));
-    failed("standard output", said.out.finish());
-    ExitCode::from(status as u8)
-}
-
-fn write(to: &mut dyn Write, text: &str) -> io::Result<()> {
-    to.write_all(text.as_bytes()).and_then(|()| to.flush())
+    ExitCode::from(said.write(status) as u8)
 }
 
 /// Help, the version, or what is wrong with the command line.
 fn usage(error: &clap::Error) -> ExitCode {
     let mut said = Said::default();
-    let status = if error.exit_code() == 0 { Status::Good } else { Status::BadInput };
+    let mut status = if error.exit_code() == 0 { Status::Good } else { Status::BadInput };
     if let Err(error) = error.print()
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        said.err = format!("error: standard output: {error}\n");
-        return finish(Status::BadInput, &mut said);
+        said.error(&format!("standard output: {error}"));
+        status = Status::BadInput;
     }
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
@@ -113,5 +96,5 @@ fn usage(error: &clap::Error) -> ExitCode {
     {
         said.err = format!("hint: to check a program, write `postbop check {word}`\n");
     }
-    finish(status, &mut said)
+    ExitCode::from(said.write(status) as u8)
 }

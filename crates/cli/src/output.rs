@@ -34,11 +34,6 @@ impl Output {
         self.written + self.buffer.len()
     }
 
-    /// Whether nothing was said.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Keeps a failure to be reported at the end.
     pub fn note(&mut self, written: io::Result<()>) {
         if let Err(error) = written {

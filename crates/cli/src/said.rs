@@ -1,5 +1,6 @@
 //! Room `cli`: what a command has to say, and in which manner.
 
+use crate::Status;
 use crate::args::{Args, Color, Command, Fixpoint, Format};
 use crate::guard::Limits;
 use crate::output::Output;
@@ -59,6 +60,23 @@ impl Said {
         self.err.push_str(&format!("error: {message}\n"));
     }
 
+    /// Writes what was said so far. The status is that of the command, unless its output is lost: a reader who has gone
+    /// away is no error, a full disk is.
+    pub fn write(&mut self, status: Status) -> Status {
+        let err = write_all(&mut io::stderr(), &std::mem::take(&mut self.err));
+        let out = self.out.finish();
+        let mut status = status;
+        for (to, written) in [("standard error", err), ("standard output", out)] {
+            if let Err(error) = written
+                && error.kind() != io::ErrorKind::BrokenPipe
+            {
+                let _ = writeln!(io::stderr(), "error: {to}: {error}");
+                status = status.worst(Status::BadInput);
+            }
+        }
+        status
+    }
+
     /// After bad input to a command whose report is JSON: the report, which has diagnostics in place of properties. `from` is
     /// where the messages about this input begin.
     pub fn report_bad_input(&mut self, from: usize) {
@@ -71,6 +89,10 @@ impl Said {
     }
 }
 
+fn write_all(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes()).and_then(|()| to.flush())
+}
+
 /// Whether to use colours: by default on a terminal that has them, unless the user's environment says no.
 fn in_color(wish: Color) -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -79,7 +101,7 @@ fn in_color(wish: Color) -> bool {
         Color::Never => false,
         Color::Auto => {
             let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
-            std::io::stderr().is_terminal() && set("NO_COLOR").is_none() && !dumb
+            io::stderr().is_terminal() && set("NO_COLOR").is_none() && !dumb
         }
     }
 }

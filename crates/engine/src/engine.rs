@@ -88,10 +88,18 @@ pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
     if task.queries.iter().any(|query| matches!(query.ask, Ask::Recur(_))) {
         return Err(Unsupported("whether a run visits a location infinitely often".into()));
     }
-    if !engine.wants().integers && has_integers(task.program) {
-        return Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into()));
+    if !engine.wants().integers {
+        finite(task.program)?;
     }
     engine.supports(task)
+}
+
+/// Refuses a program with unbounded integers.
+pub fn finite(program: &Program) -> Result<(), Unsupported> {
+    match has_integers(program) {
+        true => Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into())),
+        false => Ok(()),
+    }
 }
 
 /// Whether a program computes with unbounded integers.

@@ -58,6 +58,9 @@ impl Default for Options {
 /// The canonical source of a Boolean program: the same program, comments and all, laid out in one way, and with
 /// parentheses wherever the dialects would disagree about its meaning. Errors if it cannot be parsed.
 pub fn format(bytes: &[u8], options: Options) -> Result<String, Vec<Diagnostic>> {
+    if let Some(flaw) = source::not_text(bytes) {
+        return Err(vec![flaw]);
+    }
     let text = source::decode(bytes);
     let mut sink = Sink::default();
     match bp::format(&text, options.dialect, &mut sink) {

@@ -10,6 +10,9 @@ use postbop_ir::{Program, Span, text, validate};
 /// The largest file that is read, in bytes.
 pub const LARGEST: usize = 100_000_000;
 
+/// The most threads that are there from the beginning: what can be asked of them grows with the square of their number.
+pub const MOST_THREADS: usize = 256;
+
 /// A file: its name, which may be empty, and what is in it.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'s> {
@@ -101,7 +104,7 @@ pub struct Reading {
     /// What it was taken for.
     pub format: Format,
     /// The first file as text, with the same byte offsets as the input: what the spans of the program point into. Empty for
-    /// a program graph without mistakes, whose spans point into the source that it was made from.
+    /// a program graph without mistakes, whose spans point into the source that it was made from, and for what is no text.
     pub text: String,
     /// The other files as text, in the order in which they were given.
     pub beside: Vec<String>,
@@ -149,6 +152,10 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
         let foreign = Diagnostic::new(Code::Unsupported, Span::default(), message);
         return Reading::complaint(format, Diagnostic { file: at + 1, ..foreign });
     }
+    let flaws = files.iter().enumerate().filter_map(|(at, file)| Some((at, source::not_text(file.bytes)?)));
+    if let Some((file, flaw)) = flaws.into_iter().next() {
+        return Reading::complaint(format, Diagnostic { file, ..flaw });
+    }
     match format {
         Format::Program => program(first.bytes, options),
         Format::Graph => graph(first.bytes),
@@ -160,6 +167,11 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
 pub fn too_large(limit: usize) -> Diagnostic {
     let message = format!("the file is larger than {} MB and is not read", limit as f64 / 1e6);
     Diagnostic::new(Code::TooMany, Span::default(), message)
+}
+
+/// The diagnostic for a program with more threads than that.
+pub fn too_many_threads(span: Span) -> Diagnostic {
+    Diagnostic::new(Code::TooMany, span, format!("a program has at most {MOST_THREADS} threads"))
 }
 
 fn program(bytes: &[u8], options: Options) -> Reading {

@@ -4,6 +4,9 @@
 //! anything: a byte that is not text becomes one byte that is, [`BAD`], which no token contains. Inside a comment
 //! it does no harm; anywhere else the lexer complains.
 
+use crate::diagnostic::{Code, Diagnostic};
+use postbop_ir::Span;
+
 /// What stands for a byte that is not text: the ASCII character "substitute", made for this.
 pub const BAD: u8 = 0x1A;
 
@@ -24,6 +27,31 @@ pub fn decode(bytes: &[u8]) -> String {
         text.extend(chunk.invalid().iter().map(|_| BAD as char));
     }
     text
+}
+
+/// How many bytes are looked at to see whether they are text, and one in how many need not be.
+const SAMPLE: usize = 8192;
+const FEW: usize = 5;
+
+/// What is wrong with bytes that are no text at all, such as an executable, or text in an encoding that we do not read.
+pub fn not_text(bytes: &[u8]) -> Option<Diagnostic> {
+    let head = &bytes[..bytes.len().min(SAMPLE)];
+    let wide = head.starts_with(&[0xFF, 0xFE]) || head.starts_with(&[0xFE, 0xFF]);
+    let zeros = head.iter().filter(|byte| **byte == 0).count();
+    let invalid: usize = head.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
+    let blank = |byte: u8| matches!(byte, b'\t'..=b'\r');
+    let control = head.iter().filter(|byte| **byte < b' ' && **byte != 0 && !blank(**byte)).count();
+    if !wide && (zeros + invalid + control) * FEW <= head.len() {
+        return None;
+    }
+    let message = "this is not text, and nothing of it is read";
+    let flaw = Diagnostic::new(Code::TooMany, Span::default(), message);
+    // Every other byte of plain text is zero in UTF-16.
+    let zeros = |parity: usize| head.iter().skip(parity).step_by(2).filter(|byte| **byte == 0).count() * 2;
+    let (few, many) = (zeros(0).min(zeros(1)), zeros(0).max(zeros(1)));
+    let hint = "it looks like UTF-16; save it as UTF-8";
+    let wide = wide || (few * FEW < head.len() && many * FEW > head.len() * (FEW - 1));
+    Some(if wide { flaw.hint(hint) } else { flaw })
 }
 
 /// The lines of a text, to turn offsets into lines and columns without scanning it again.

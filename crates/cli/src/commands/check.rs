@@ -6,6 +6,7 @@ use crate::input::{Files, Input, options};
 use crate::report::overall;
 use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
+use crate::stack::deep;
 use crate::{ALLOCATOR, Said, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
@@ -31,6 +32,7 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
     let files = Files::open(&args.source, said)?;
     let input = files.program(options(&args.source, args.source.threads), said)?;
     drop(guard);
+    super::unused::warn(args, &input, said);
     let read = start.elapsed();
     let refuse = |said: &mut Said, message: String| {
         said.error(&format!("{}: {message}", input.name));
@@ -44,7 +46,6 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
         return Err(refuse(said, message.into()));
     }
     let choice = choice(args).map_err(|message| refuse(said, message))?;
-    useless(args, &input, said);
     let mut sheet = Sheet::new(&queries, args, said);
     let check = Checking { args, files: &files, choice, budget: &budget };
     let mut report = check.report(&input, &queries, &mut sheet);
@@ -61,22 +62,6 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
         std::mem::forget((input, report));
     }
     Ok(status)
-}
-
-/// Warns of options that do nothing for this program.
-fn useless(args: &Check, input: &Input, said: &mut Said) {
-    let mut warn = |given: bool, option: &str| {
-        if given && !said.quiet {
-            let what =
-                format!("warning: {}: {option} does nothing: the program has no threads\n", input.name);
-            said.err.push_str(&what);
-        }
-    };
-    if input.program.is_sequential() {
-        warn(args.switches.is_some(), "--switches");
-        warn(args.rounds.is_some(), "--rounds");
-        warn(args.source.threads.is_some(), "--threads");
-    }
 }
 
 /// Which engine is to answer.
@@ -189,9 +174,8 @@ fn keep(program: &Program, folder: &Path) -> String {
 }
 
 /// Does the work on a stack as deep as the program's diagrams may need.
-pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
+fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
     const MANY: usize = 2_000;
-    const STACK: usize = 256 << 20;
     let choices = program.edges.iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
     let locals = program.procs.iter().map(|proc| proc.locals.len());
     let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
@@ -199,13 +183,7 @@ pub fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send
     if most * width < MANY {
         return work();
     }
-    std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-        match worker.map(|worker| worker.join()) {
-            Ok(Ok(done)) => done,
-            _ => panic!("no thread for the work"),
-        }
-    })
+    deep(work)
 }
 
 fn status(report: &Report) -> Status {

@@ -1,9 +1,10 @@
 //! Room `cli/commands`: `postbop fixpoint`.
 
-use super::check::{budget, on_deep_stack};
+use super::check::budget;
 use crate::args::{Fixpoint, RunFormulas};
 use crate::report::diagnostics::{Shown, render};
 use crate::report::text;
+use crate::stack::deep;
 use crate::{Said, Status, input, properties};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
@@ -28,6 +29,7 @@ pub fn run(command: &Fixpoint, said: &mut Said) -> Status {
 }
 
 fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
+    let budget = budget(&args.question);
     let input = input::read(&args.source, said)?;
     let formulas = input::bytes(&args.formula, said)?;
     let refuse = |said: &mut Said, message: String| {
@@ -39,8 +41,8 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     let queries =
         properties::queries(&input, &args.question.target).map_err(|message| refuse(said, message))?;
     let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
-    let budget = budget(&args.question);
-    let (source, ran) = on_deep_stack(program, || run_formulas(program, locs, &formulas, &budget));
+    // A formula may have many variables even if the program has few.
+    let (source, ran) = deep(|| run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);

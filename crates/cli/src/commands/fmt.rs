@@ -27,7 +27,8 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
     let formatted = match postbop_front::format(&bytes, input::options(&args.source, None)) {
         Ok(formatted) => formatted,
         Err(diagnostics) => {
-            let text = source::decode(&bytes);
+            let text =
+                if source::not_text(&bytes).is_some() { String::new() } else { source::decode(&bytes) };
             let lines = LineIndex::new(&text);
             render(&Shown { name: &name, text: &text, lines: &lines }, &diagnostics, said);
             return Status::BadInput;

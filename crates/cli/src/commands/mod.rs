@@ -8,3 +8,4 @@ pub mod generate;
 pub mod replay;
 pub mod several;
 pub mod show;
+pub mod unused;

@@ -11,9 +11,10 @@ pub fn check(args: &Check, said: &mut Said) -> Status {
     let several = !args.more.is_empty();
     each(&args.source, &args.more, said, |source, rest, said| {
         if several && args.format == Format::Human {
-            let gap = if said.out.is_empty() { "" } else { "\n" };
+            let gap = if rest.len() == args.more.len() { "" } else { "\n" };
             said.out.push_str(&format!("{gap}{}:\n", source.file.display()));
         }
+        said.limits.restart();
         let (from, before) = (said.err.len(), said.out.len());
         let status = super::check::run(&Check { source, more: rest.to_vec(), ..args.clone() }, said);
         if status == Status::BadInput && said.out.len() == before {
@@ -39,6 +40,9 @@ fn each(
 ) -> Status {
     let mut worst = act(first.clone(), more, said);
     for (at, file) in more.iter().enumerate() {
+        // What was found is written at once: the next file may take long, or take all memory.
+        worst = said.write(worst);
+        said.limits.so_far = worst;
         let source = Source { file: file.clone(), ..first.clone() };
         worst = worst.worst(act(source, &more[at + 1..], said));
     }

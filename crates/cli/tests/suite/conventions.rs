@@ -104,6 +104,21 @@ fn less_and_more() {
 }
 
 #[test]
+fn options_that_do_nothing_are_a_warning() {
+    let idle = |args: &[&str]| postbop(&[&["check", "--trace", "none"], args].concat()).err;
+    for (option, value) in [("--switches", "2"), ("--rounds", "2"), ("--threads", "5")] {
+        let warned = idle(&[HOLDS, option, value]);
+        assert!(warned.contains(&format!("warning: {HOLDS}: `{option}` does nothing here: ")), "{warned}");
+        assert!(idle(&[HOLDS, option, value, "-q"]).is_empty());
+    }
+    assert!(idle(&["examples/seats.bp", "--switches", "1"]).is_empty());
+    let system = scratch("idle.pds", "1\nPDA 0 0\n0 0 -> 0 -\n");
+    std::fs::write(system.with_extension("init"), "0|0").expect("the scratch folder can be written to");
+    let warned = idle(&[system.to_str().expect("plain names"), "--dialect", "slam"]);
+    assert!(warned.contains("`--dialect` does nothing here: this is a pushdown system"), "{warned}");
+}
+
+#[test]
 fn help_of_every_kind() {
     let hint = postbop(&[HOLDS]).with(2).err;
     assert!(hint.contains(&format!("write `postbop check {HOLDS}`")), "{hint}");

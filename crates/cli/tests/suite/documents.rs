@@ -1,6 +1,6 @@
 //! What the README shows is what the binary prints.
 
-use crate::common::{postbop, root};
+use crate::common::{files_below, postbop, root};
 
 /// The output of a command stands in the README, word for word.
 fn shown(args: &[&str], status: i32) {
@@ -16,4 +16,40 @@ fn the_readme_shows_real_output() {
     shown(&["check", "examples/seats.bp", "--switches", "3", "--shortest"], 1);
     let (toggle, equal) = ("examples/formulas/toggle.bp", "examples/formulas/equal.fix");
     shown(&["fixpoint", "run", toggle, "--formula", equal], 0);
+}
+
+#[test]
+fn every_example_is_in_canonical_form_and_has_a_command() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
+    for path in files_below(&root().join("examples"), "bp") {
+        let path = path.strip_prefix(root()).expect("it is below").to_str().expect("plain names").to_owned();
+        assert!(postbop(&["fmt", "--check", &path]).with(0).out.is_empty());
+        let command =
+            readme.lines().filter_map(|line| Some(line.split_once("| `postbop ")?.1.split_once('`')?.0));
+        let command = command.into_iter().find(|command| command.split(' ').any(|word| word == path));
+        let command = command.unwrap_or_else(|| panic!("the README has no command for {path}"));
+        let args: Vec<&str> = command.split(' ').collect();
+        let ran = postbop(&args);
+        assert!(matches!(ran.status, Some(0 | 1)), "{command}: {}", ran.err);
+    }
+}
+
+#[test]
+fn every_code_and_every_construct_is_in_the_manual() {
+    let manual = std::fs::read_to_string(root().join("docs/diagnostics.md")).expect("there is a manual");
+    for code in postbop_front::diagnostic::ALL {
+        assert!(
+            manual.contains(&format!("| [{code}](#{}) | {} |", code.text().to_lowercase(), code.title())),
+            "{code}"
+        );
+    }
+    let language = std::fs::read_to_string(root().join("docs/language.md")).expect("there is a manual");
+    let grammar = language
+        .split_once("## Grammar")
+        .and_then(|(_, rest)| rest.split_once("\n## "))
+        .expect("a grammar")
+        .0;
+    for word in ["start_thread", "sync", "thread_local", "dfs", "abortif", "atomic_begin", "schoose", "ite"] {
+        assert!(grammar.contains(&format!("'{word}'")), "{word}");
+    }
 }

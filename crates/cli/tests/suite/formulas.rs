@@ -4,7 +4,7 @@
 //! expected: `// expect: QUERY true|false` for every query of the file, or `// expect: error E012`, then those codes and
 //! no others. Marks `//~ E012` say on which lines.
 
-use crate::common::{all_good, files_below, postbop, root, say};
+use crate::common::{Ran, all_good, files_below, postbop, root, say, scratch};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the lines of a header say after these words.
@@ -157,4 +157,54 @@ fn every_algorithm_finds_a_trace_from_an_entry_that_is_called() {
         let ran = postbop(&["check", case, "--engine", "fixpoint", "--algorithm", algorithm]).with(1);
         assert!(ran.out.contains("x=1"), "{algorithm}: {}", ran.out);
     }
+}
+
+/// Runs formulas on a small program, with a limit on time.
+fn on_toggle(name: &str, formulas: String, timeout: &str) -> Ran {
+    let path = scratch(&format!("{name}.fix"), formulas);
+    let path = path.to_str().expect("plain names");
+    let program = "examples/formulas/toggle.bp";
+    postbop(&["fixpoint", "run", program, "--formula", path, "--timeout", timeout])
+}
+
+#[test]
+fn formulas_may_be_long_and_wide() {
+    let chain: String = (1..12_000).map(|at| format!("mu R{at}(x: bit) = R{}(x);\n", at - 1)).collect();
+    let chain = format!("mu R0(x: bit) = x;\n{chain}query R11999(1);\n");
+    assert_eq!(on_toggle("chain", chain, "60s").with(0).out, "query: true\n");
+    let circle: String =
+        (0..1_000).map(|at| format!("mu R{at}(x: bit) = x | R{}(x);\n", (at + 1) % 1_000)).collect();
+    assert_eq!(on_toggle("circle", circle + "query R0(1);\n", "60s").with(0).out, "query: true\n");
+    for (part, mark, answer) in [("true", "&", "true"), ("false", "|", "false"), ("R(1)", "|", "true")] {
+        let wide = vec![part; 200_000].join(&format!(" {mark} "));
+        let wide = format!("mu R(x: bit) = x;\nquery {wide};\n");
+        let ran = on_toggle(&format!("wide_{answer}_{}", part.len()), wide, "60s").with(0);
+        assert_eq!(ran.out, format!("query: {answer}\n"));
+    }
+}
+
+#[test]
+fn compiling_formulas_has_its_limits() {
+    // Conjuncts that all mention other variables are worth a choice of order, which takes its time.
+    let names: Vec<String> = (0..400).map(|at| format!("x{at}")).collect();
+    let pairs: Vec<String> = (0..400).flat_map(|a| (0..a).map(move |b| format!("R(x{a}, x{b})"))).collect();
+    let source =
+        format!("mu R(x, y: bit) = x = y;\nquery exists {}: bit. {};\n", names.join(", "), pairs.join(" & "));
+    let start = std::time::Instant::now();
+    let ran = on_toggle("pairs", source, "300ms").with(3);
+    assert_eq!(ran.out, "query: unknown (time limit of 0.3 s)\n");
+    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+    let doubled = format!("query {};\n", ["true"; 60].join(" <=> "));
+    assert!(on_toggle("doubled", doubled, "60s").with(2).err.contains("E008"));
+    let many: Vec<String> = (0..5_000).map(|at| format!("x{at}")).collect();
+    let many = format!("query exists {}: bit. !({});\n", many.join(", "), many.join(" & "));
+    assert!(on_toggle("many_variables", many, "60s").with(2).err.contains("E010"));
+}
+
+#[test]
+fn formulas_about_unbounded_integers_are_refused() {
+    let program = scratch("unbounded_formulas.bp", "decl int x;\nvoid main() begin x := x + 1; end\n");
+    let program = program.to_str().expect("plain names");
+    let ran = postbop(&["fixpoint", "run", program, "--formula", "examples/formulas/equal.fix"]).with(2);
+    assert!(ran.err.contains("unbounded integers; give them a width"), "{}", ran.err);
 }

@@ -107,6 +107,10 @@ fn limits_govern_reading_too() {
     let path = path.to_str().expect("plain names");
     let ran = postbop(&["check", path, "--memory", "50M"]).with(3);
     assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 50 MB)");
+    // What was found in another file before is neither lost nor forgotten.
+    let violated = "tests/cases/traps/failed_assert_is_the_error.bp";
+    let ran = postbop(&["check", violated, path, "--memory", "50M"]).with(1);
+    assert!(ran.out.contains("VERDICT: violated\n") && ran.last().starts_with("VERDICT: unknown (memory"));
     let ran = postbop(&["check", path, "--timeout", "20ms", "--format", "json"]).with(3);
     let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"time limit of 0.02 s".into()));

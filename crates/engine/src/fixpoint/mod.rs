@@ -20,7 +20,7 @@ pub mod switches;
 mod template;
 
 use crate::budget::Budget;
-use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::engine::{Engine, Listener, Unsupported, Wants, finite};
 use crate::verdict::Stats;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
@@ -57,8 +57,9 @@ impl Engine for Fixpoint {
     }
 }
 
-/// Whether a program's states have few enough bits, and its calls are told apart by where they are.
+/// Whether a program's states have finitely many and few enough bits, and its calls are told apart by where they are.
 pub fn representable(program: &Program) -> Result<(), Unsupported> {
+    finite(program)?;
     let width = |var: &VarId| program.vars[*var].ty.bits().map_or(0, usize::from);
     let globals: usize = program.globals().map(|var| width(&var)).sum();
     let locals = program.procs.iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());

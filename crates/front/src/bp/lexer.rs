@@ -56,6 +56,7 @@ pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
             names: Vec::new(),
             bad: 0,
         },
+        unclosed: 0,
         bad: None,
     };
     lexer.intern("_");
@@ -82,6 +83,8 @@ struct Lexer<'t> {
     /// Which keyword each name is, if any: asked once for each name, not for each of its occurrences.
     kinds: Vec<Kind>,
     out: Lexed<'t>,
+    /// How far no brace closes: up to the end of the line that was searched last, if it has none.
+    unclosed: usize,
     /// A run of bad characters that is not reported yet.
     bad: Option<Span>,
 }
@@ -132,6 +135,7 @@ impl<'t> Lexer<'t> {
             b'\t' | b'\r' | 0x0B | 0x0C => self.at += 1,
             b'/' if self.peek(1) == b'/' => self.line_comment(),
             b'/' if self.peek(1) == b'*' => self.block_comment(sink),
+            byte @ (b'/' | b'%') => self.no_operator(byte as char, sink),
             b'{' => self.braced_name(sink),
             b'0'..=b'9' => {
                 // A number may be a label, so it is a name as well.
@@ -179,6 +183,7 @@ impl<'t> Lexer<'t> {
             b')' => Kind::RightParen,
             b'[' => Kind::LeftBracket,
             b']' => Kind::RightBracket,
+            b'}' => Kind::RightBrace,
             b'\'' => Kind::Tick,
             b'?' => Kind::Question,
             b'*' => Kind::Star,
@@ -223,13 +228,22 @@ impl<'t> Lexer<'t> {
     fn braced_name(&mut self, sink: &mut Sink) {
         let rest = &self.bytes[self.at..];
         // A name ends on its line: otherwise one stray brace would swallow the rest of the program.
-        match rest.iter().position(|byte| matches!(byte, b'}' | b'\n')) {
+        let end = match self.unclosed > self.at {
+            true => Some(self.unclosed - self.at).filter(|end| *end < rest.len()),
+            false => rest.iter().position(|byte| matches!(byte, b'}' | b'\n')),
+        };
+        if end.is_none_or(|end| rest[end] == b'\n') {
+            self.unclosed = self.at + end.unwrap_or(rest.len());
+        }
+        let inside = &self.text[self.at + 1..self.at + end.unwrap_or(rest.len())];
+        match end {
             Some(end) if rest[end] == b'}' => {
                 // Boom's passive variables end in `$`, those in braces too.
                 let len = end + 1 + (rest.get(end + 1) == Some(&b'$')) as usize;
                 let sym = self.intern(&self.text[self.at..self.at + len]);
                 self.push(Kind::Name, sym, len);
             }
+            _ if inside.trim_start().is_empty() => self.push(Kind::LeftBrace, DISCARD, 1),
             end => {
                 // It was meant to end before something that no name would contain.
                 let line = &self.text[self.at..self.at + end.unwrap_or(rest.len())];
@@ -240,6 +254,15 @@ impl<'t> Lexer<'t> {
                 self.push(Kind::Name, DISCARD, len);
             }
         }
+    }
+
+    /// Reports an operator of other languages, and takes it for one of ours: an operator was meant.
+    fn no_operator(&mut self, operator: char, sink: &mut Sink) {
+        let what = if operator == '/' { "division" } else { "remainder" };
+        let message = format!("there is no {what}: no token begins with `{operator}`");
+        let hint = "the arithmetic there is: `+`, `-` and `*`, which wrap";
+        sink.push(Diagnostic::new(Code::BadCharacter, Span::new(self.at, self.at + 1), message).hint(hint));
+        self.push(Kind::Plus, DISCARD, 1);
     }
 
     /// Takes one bad character; neighbours, also across blanks, are reported as one.

@@ -1,7 +1,8 @@
 //! Room `front`: Boolean programs and their extensions, in every dialect of the family.
 //!
 //! `lexer` makes tokens, `parser` a flat `tree`, `check` finds out what names mean and what is wrong, `lower` makes
-//! the program graph; `print` writes a tree as canonical source. `dialect` knows where the tools disagree.
+//! the program graph; `print` writes a tree as canonical source. `dialect` knows where the tools disagree, `doubt` when
+//! that matters.
 //!
 //! Nothing here recurses over the source: every step is a loop over a flat list, so that depth costs memory and
 //! not stack.
@@ -9,6 +10,7 @@
 pub mod check;
 pub mod concurrent;
 pub mod dialect;
+pub mod doubt;
 pub mod flow;
 pub mod infer;
 pub mod lexer;
@@ -29,7 +31,7 @@ pub mod token;
 pub mod tree;
 
 use crate::diagnostic::Sink;
-use crate::read::too_large;
+use crate::read::{MOST_THREADS, too_large, too_many_threads};
 use crate::{Dialect, LARGEST, Options};
 use lexer::Lexed;
 use postbop_ir::{Program, Span};
@@ -58,7 +60,11 @@ fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source
     if lexed.bad > lexer::MAX_BAD {
         return None;
     }
-    let tree = parser::parse(text, &lexed, satabs, sink);
+    let mut tree = parser::parse(text, &lexed, satabs, sink);
+    if dialect != Dialect::Auto {
+        // Whoever names the dialect is in no doubt.
+        tree.doubts.clear();
+    }
     Some(Source { lexed, tree, satabs })
 }
 
@@ -75,13 +81,22 @@ pub struct Read {
 
 /// Reads a text.
 pub fn read(text: &str, options: Options, sink: &mut Sink) -> Read {
-    let Some(Source { lexed, tree, .. }) = source(text, options.dialect, sink) else {
+    let Some(Source { mut lexed, tree, satabs }) = source(text, options.dialect, sink) else {
         return Read::default();
     };
+    if tree.doubts.is_empty() {
+        lexed.tokens = Vec::new();
+    }
     let names = &lexed.names;
-    drop(lexed.tokens);
     let concurrent = concurrent::concurrent(&tree, names);
+    if let Some(many) = concurrent.as_ref().filter(|found| found.threads.len() > MOST_THREADS) {
+        let last = many.threads[MOST_THREADS].1;
+        sink.push(too_many_threads(tree.procs[last as usize].span));
+    }
     let meaning = check::check(&tree, names, concurrent.as_ref(), sink);
+    if !sink.has_errors() {
+        doubt::warn(text, &lexed, satabs, &tree.doubts, sink);
+    }
     let starts = concurrent.as_ref().filter(|concurrent| !concurrent.sites.is_empty());
     let thread_bound = starts.map(|concurrent| options.threads.max(concurrent.threads.len()));
     let program = match (meaning.main, &concurrent) {

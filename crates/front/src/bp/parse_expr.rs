@@ -4,12 +4,13 @@
 //! Dijkstra's shunting yard: operands go straight to the pool, operators wait on a stack until one that binds
 //! weaker, a closing bracket or the end sends them after their operands. The pool is in postfix order, so
 //! nothing is ever moved. Wherever two operators meet, both dialects are asked which of them takes the operand
-//! between; the first time they disagree is the first place where the two readings part, and worth a warning.
+//! between; the first time they disagree is the first place where the two readings part, and is noted (`doubt`).
 //!
 //! # Cost
 //! Linear. Brackets nest up to [`MAX_DEPTH`]; chains of operators, prefixed ones too, have no limit.
 
 use super::dialect;
+use super::doubt::Doubt;
 use super::parser::{MAX_DEPTH, Parsed, Parser};
 use super::token::{Kind, Sym};
 use super::tree::{Binary, ExprRef, Ident, Node, Slice};
@@ -41,7 +42,8 @@ enum Next {
 struct Yard {
     open: Vec<Open>,
     brackets: usize,
-    warned: bool,
+    /// The first operators about which the dialects disagree, and where they stand.
+    doubt: Option<((Binary, Binary), Span)>,
 }
 
 fn binary(kind: Kind) -> Option<Binary> {
@@ -79,8 +81,12 @@ impl Parser<'_> {
     /// An expression: everything up to the first token that cannot continue one.
     pub fn expression(&mut self) -> Parsed<ExprRef> {
         let first = self.tree.nodes.len();
+        let start = self.here().span();
         let mut yard = Yard::default();
         let parsed = self.yard(&mut yard);
+        if let (Some((ops, span)), true) = (yard.doubt, parsed.is_ok()) {
+            self.tree.doubts.push(Doubt { ops, span, whole: start.to(self.last_span()) });
+        }
         if parsed.is_err() {
             self.tree.nodes.truncate(first);
             self.tree.spans.truncate(first);
@@ -288,26 +294,13 @@ impl Parser<'_> {
     /// Closes the operators that take the operand before `op`.
     fn meet(&mut self, yard: &mut Yard, op: Binary, span: Span) {
         while let Some(Open::Binary(left, at)) = yard.open.last().copied() {
-            if dialect::differs(left, op) && !yard.warned {
-                yard.warned = true;
-                self.two_meanings(left, op, at.to(span));
+            if dialect::differs(left, op) && yard.doubt.is_none() {
+                yard.doubt = Some(((left, op), at.to(span)));
             }
             if !dialect::left_first(left, op, self.satabs) {
                 break;
             }
             self.reduce_one(yard);
         }
-    }
-
-    fn two_meanings(&mut self, left: Binary, right: Binary, span: Span) {
-        let (l, r) = (left.text(), right.text());
-        let first = format!("`(x {l} y) {r} z`");
-        let second = format!("`x {l} (y {r} z)`");
-        let left_first = dialect::left_first(left, right, self.satabs);
-        let (here, there) = if left_first { (first, second) } else { (second, first) };
-        let other = if self.satabs { "Bebop and Moped" } else { "SatAbs" };
-        let message = format!("`x {l} y {r} z` is read as {here}, but {other} would read {there}");
-        let hint = "add the parentheses that you mean";
-        self.sink.push(Diagnostic::new(Code::TwoMeanings, span, message).hint(hint));
     }
 }

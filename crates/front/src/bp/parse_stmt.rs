@@ -32,6 +32,11 @@ impl Parser<'_> {
                     break;
                 }
                 _ if self.sink.is_full() => break,
+                Kind::RightBrace => {
+                    if self.close_brace(&mut body) {
+                        break;
+                    }
+                }
                 Kind::Semicolon => drop(self.take()),
                 Kind::Fi | Kind::Od | Kind::Else | Kind::Elsif => self.close(&mut body, kind),
                 _ => self.statement(&mut body),
@@ -109,19 +114,22 @@ impl Parser<'_> {
 
     /// Takes the `;` after a statement. It may be missing where the next token shows that a new one begins.
     fn ends_well(&mut self) -> bool {
-        let next = self.here().kind;
-        if self.accept(Kind::Semicolon).is_some() || next.begins_statement() || next.ends_block() {
-            return true;
-        }
         let opened = matches!(self.tree.stmts.last(), Some(Stmt { act: Act::If(_) | Act::While(_), .. }));
-        if opened && matches!(self.last_kind(), Kind::Then | Kind::Do) || next.is_name() {
-            return true;
-        }
-        if next == Kind::Constrain || self.sees_label() {
+        let opened = opened && matches!(self.last_kind(), Kind::Then | Kind::Do | Kind::LeftBrace);
+        if self.is_over() || opened {
+            self.accept(Kind::Semicolon);
             return true;
         }
         self.expected("`;`");
         false
+    }
+
+    /// Whether the token looked at shows that a statement is over.
+    fn is_over(&self) -> bool {
+        let next = self.here().kind;
+        let begins =
+            next.begins_statement() || next == Kind::Constrain || next.is_name() || self.sees_label();
+        next == Kind::Semicolon || next.ends_block() || begins
     }
 
     fn last_kind(&self) -> Kind {
@@ -134,11 +142,15 @@ impl Parser<'_> {
         let is_target = matches!(next, Kind::Assign | Kind::Comma | Kind::LeftBracket);
         let act = match self.here().kind {
             Kind::If | Kind::While => return self.open_block(body),
+            Kind::Name if self.sees_for() => {
+                self.no_for(body);
+                return Ok(());
+            }
             Kind::Enforce => return self.enforce(body),
             Kind::Decl => self.local_decl(Sharing::Plain)?,
-            Kind::Shared if next == Kind::Decl => {
-                self.take();
-                self.local_decl(Sharing::Shared)?
+            Kind::Shared | Kind::ThreadLocal if next == Kind::Decl => {
+                let shared = self.take().kind == Kind::Shared;
+                self.local_decl(if shared { Sharing::Shared } else { Sharing::ThreadLocal })?
             }
             Kind::Skip => self.word(Act::Skip),
             Kind::EndThread => self.word(Act::EndThread),
@@ -172,6 +184,17 @@ impl Parser<'_> {
         let span = start.to(self.last_span());
         self.push(body, act, span);
         Ok(())
+    }
+
+    /// Whether `for (…; …)` stands here: a procedure of this name is called without a `;` in the parentheses.
+    fn sees_for(&self) -> bool {
+        let word = self.here();
+        if &self.text[word.start as usize..word.end as usize] != "for" || self.ahead(1) != Kind::LeftParen {
+            return false;
+        }
+        let rest = self.tokens[self.at + 1..].iter().map(|token| token.kind);
+        let stops = |kind: &Kind| matches!(kind, Kind::Semicolon | Kind::RightParen | Kind::EndOfFile);
+        rest.into_iter().find(stops) == Some(Kind::Semicolon)
     }
 
     fn word(&mut self, act: Act) -> Act {
@@ -282,10 +305,7 @@ impl Parser<'_> {
         }
         if is_call(self, 0) && !self.sees(Kind::Ite) {
             let call = self.call(Some(targets))?;
-            let next = self.here().kind;
-            let ends =
-                next == Kind::Semicolon || next.ends_block() || next.begins_statement() || next.is_name();
-            if !ends {
+            if !self.is_over() {
                 let message = "a call cannot be part of an expression or of a list of values";
                 return Err(self.error(Code::CallInExpression, self.here().span(), message));
             }

@@ -125,6 +125,11 @@ impl Parser<'_> {
         if token.kind == Kind::Minus && !self.satabs {
             wrong = wrong.hint("`-` is part of a name only in SatAbs files: use `--dialect satabs`");
         }
+        if self.text[token.start as usize..].starts_with(['{', '}']) {
+            wrong = wrong.hint(
+                "blocks have no braces: write `if … then … fi`, `while … do … od` and, for a procedure, `begin … end`",
+            );
+        }
         self.sink.push(wrong);
         Reported
     }
@@ -251,6 +256,15 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Where a body begins. A brace is reported, and taken for what was meant.
+    fn begin(&mut self) -> Parsed<Span> {
+        if self.sees(Kind::LeftBrace) {
+            self.expected("`begin`");
+            return Ok(self.take().span());
+        }
+        Ok(self.expect(Kind::Begin)?.span())
+    }
+
     fn procedure(&mut self) -> Parsed<()> {
         let start = self.here().span();
         let dfs =
@@ -261,7 +275,7 @@ impl Parser<'_> {
         self.parameters()?;
         let params = (self.tree.vars.len() - first) as u32;
         let span = start.to(self.last_span());
-        let begin = self.expect(Kind::Begin)?.span();
+        let begin = self.begin()?;
         let (body, enforce, end) = self.body(begin);
         let vars = Slice::new(first, self.tree.vars.len());
         let thread = self.thread;

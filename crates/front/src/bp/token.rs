@@ -21,6 +21,8 @@ pub enum Kind {
     Shared, Thread, ThreadLocal, Ref, Call, Ite, Int, Uint, Sync, AbortIf, Dfs, Dead, Print,
     // Punctuation.
     Assign, Colon, Semicolon, Comma, LeftParen, RightParen, LeftBracket, RightBracket, Tick, Question,
+    // Of other languages: there is nothing they are good for.
+    LeftBrace, RightBrace,
     Star, Plus, Minus, Not, And, Or, Xor, Implies, Eq, Ne, Lt, Le, Gt, Ge,
     EndOfFile,
 }
@@ -46,7 +48,7 @@ const PUNCTUATION: &[(Kind, &str)] = &[
     (Kind::Name, "a name"), (Kind::Number, "a number"), (Kind::EndOfFile, "the end of the file"),
     (Kind::Assign, ":="), (Kind::Colon, ":"), (Kind::Semicolon, ";"), (Kind::Comma, ","),
     (Kind::LeftParen, "("), (Kind::RightParen, ")"), (Kind::LeftBracket, "["), (Kind::RightBracket, "]"),
-    (Kind::Tick, "'"), (Kind::Question, "?"), (Kind::Star, "*"), (Kind::Plus, "+"), (Kind::Minus, "-"),
+    (Kind::LeftBrace, "{"), (Kind::RightBrace, "}"), (Kind::Tick, "'"), (Kind::Question, "?"), (Kind::Star, "*"), (Kind::Plus, "+"), (Kind::Minus, "-"),
     (Kind::Not, "!"), (Kind::And, "&"), (Kind::Or, "|"), (Kind::Xor, "^"), (Kind::Implies, "=>"),
     (Kind::Eq, "="), (Kind::Ne, "!="), (Kind::Lt, "<"), (Kind::Le, "<="), (Kind::Gt, ">"), (Kind::Ge, ">="),
 ];
@@ -101,7 +103,7 @@ impl Kind {
     /// Whether it ends a block.
     pub fn ends_block(self) -> bool {
         use Kind::*;
-        matches!(self, End | Fi | Od | Else | Elsif | EndOfFile)
+        matches!(self, End | Fi | Od | Else | Elsif | RightBrace | EndOfFile)
     }
 }
 

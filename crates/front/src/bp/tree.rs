@@ -6,6 +6,7 @@
 //! entry. So parsing, checking, printing and dropping are loops however deeply the source nests, and a node costs
 //! a few bytes.
 
+use super::doubt::Doubt;
 use super::token::Sym;
 use postbop_ir::{Span, Type};
 use std::ops::Range;
@@ -281,6 +282,8 @@ pub struct Tree {
     pub items: Vec<Item>,
     /// Whether some declaration or heading could not be read, so that an unknown name proves nothing.
     pub lost_names: bool,
+    /// Expressions that the dialects group differently.
+    pub doubts: Vec<Doubt>,
 }
 
 impl Tree {

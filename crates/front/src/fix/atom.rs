@@ -28,9 +28,7 @@ impl Checker<'_> {
     /// A formula without connectives. An index that is not a number is expanded first.
     pub(super) fn atom(&mut self, atom: &Atom, span: Span) -> Checked<NodeId> {
         if self.system.nodes.len() > MOST_NODES {
-            let message =
-                "too many cases: indices are expanded to their values, and `<=>` to two implications";
-            return self.complain(Code::TooMany, span, message);
+            return self.too_many(span);
         }
         if let Some(index) = first_index(atom) {
             let (low, high, leaves, plus) = match self.value(&index)? {

@@ -21,12 +21,20 @@ const MOST_PARTS: usize = 400;
 /// The most formulas after indices were expanded.
 pub(super) const MOST_NODES: usize = 1 << 20;
 
+/// The most bits of variables in scope at once: diagrams are walked as deep as they have levels.
+const MOST_BITS: usize = 100_000;
+
+/// The most variables in scope at once.
+const MOST_VARS: usize = 4_000;
+
 /// A variable in scope.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     pub name: String,
     pub sort: Sort,
     pub leaves: Vec<VarId>,
+    /// How many bits it has, with those before it.
+    bits: usize,
 }
 
 /// A relation and the types of its arguments.
@@ -169,7 +177,11 @@ impl Checker<'_> {
     }
 
     fn equation(&mut self, id: RelationId, greatest: bool, params: &[Param], body: &Formula) -> Checked<()> {
-        self.bind(params)?;
+        let bound = self.bind(params);
+        if bound.is_err() {
+            self.scope.clear();
+        }
+        bound?;
         let leaves = self.scope.iter().flat_map(|bound| bound.leaves.clone()).collect();
         let body = self.formula(body);
         self.scope.clear();
@@ -180,11 +192,12 @@ impl Checker<'_> {
 
     /// Names of one list must differ.
     fn differ(&mut self, params: &[Param]) -> Checked<()> {
-        for (at, param) in params.iter().enumerate() {
-            if let Some(twin) = params[..at].iter().find(|other| other.name.text == param.name.text) {
+        let mut known: HashMap<&str, Span> = HashMap::default();
+        for param in params {
+            if let Some(first) = known.insert(&param.name.text, param.name.span) {
                 let message = format!("`{}` is in this list already", param.name.text);
                 let diagnostic = Diagnostic::new(Code::VariableTwice, param.name.span, message);
-                self.sink.push(diagnostic.note(twin.name.span, "here"));
+                self.sink.push(diagnostic.note(first, "here"));
                 return Err(Reported);
             }
         }
@@ -196,8 +209,16 @@ impl Checker<'_> {
         self.differ(params)?;
         for param in params {
             let sort = self.sort(&param.sort)?;
-            let leaves = self.domains(&sort).into_iter().map(|domain| self.system.var(domain)).collect();
-            self.scope.push(Bound { name: param.name.text.clone(), sort, leaves });
+            let domains = self.domains(&sort);
+            let bits = |domain: &DomainId| self.system.domains[domain.0 as usize].positions.len();
+            let own: usize = domains.iter().map(bits).sum();
+            let before = self.scope.last().map_or(0, |bound| bound.bits);
+            if before + own > MOST_BITS || self.scope.len() >= MOST_VARS {
+                let message = format!("more than {MOST_VARS} variables or {MOST_BITS} bits in scope at once");
+                return self.complain(Code::BadSize, param.name.span, message);
+            }
+            let leaves = domains.into_iter().map(|domain| self.system.var(domain)).collect();
+            self.scope.push(Bound { name: param.name.text.clone(), sort, leaves, bits: before + own });
         }
         Ok(())
     }
@@ -308,6 +329,14 @@ impl Checker<'_> {
     }
 
     pub fn formula(&mut self, formula: &Formula) -> Checked<NodeId> {
+        if self.sink.is_full() {
+            return Err(Reported);
+        }
+        if let Formula::Iff(_, _, sign) = formula
+            && self.system.nodes.len() > MOST_NODES
+        {
+            return self.too_many(*sign);
+        }
         let list = |checker: &mut Self, parts: &[Formula]| -> Checked<Vec<NodeId>> {
             // All parts are looked at, so that each reports its mistakes.
             let parts: Vec<Checked<NodeId>> = parts.iter().map(|part| checker.formula(part)).collect();
@@ -318,7 +347,7 @@ impl Checker<'_> {
             Formula::And(parts) => Node::And(list(self, parts)?),
             Formula::Or(parts) => Node::Or(list(self, parts)?),
             Formula::Not(part) => Node::Not(self.formula(part)?),
-            Formula::Iff(left, right) => {
+            Formula::Iff(left, right, _) => {
                 // No variable is bound twice, so each side is made twice.
                 let (a, b) = (self.implies(left, right)?, self.implies(right, left)?);
                 Node::And(vec![a, b])
@@ -327,6 +356,12 @@ impl Checker<'_> {
             Formula::Atom(atom, span) => return self.atom(atom, *span),
         };
         Ok(self.node(node))
+    }
+
+    /// Complains that the formulas grow beyond all bounds.
+    pub fn too_many<T>(&mut self, span: Span) -> Checked<T> {
+        let message = "too many cases: indices are expanded to their values, and `<=>` to two implications";
+        self.complain(Code::TooMany, span, message)
     }
 
     fn implies(&mut self, left: &Formula, right: &Formula) -> Checked<NodeId> {

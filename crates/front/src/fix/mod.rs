@@ -34,6 +34,9 @@ pub struct Formulas {
 
 /// Reads a formula file.
 pub fn read(bytes: &[u8], signature: &Signature) -> (String, Result<Formulas, Vec<Diagnostic>>) {
+    if let Some(flaw) = crate::source::not_text(bytes) {
+        return (String::new(), Err(vec![flaw]));
+    }
     let text = crate::source::decode(bytes);
     let mut sink = Sink::default();
     let items = parser::parse(&text, &mut sink);

@@ -252,8 +252,9 @@ impl Parser<'_, '_> {
         self.deeper()?;
         let mut left = self.implication()?;
         while self.eat("<=>") {
+            let sign = self.before();
             self.deeper()?;
-            left = Formula::Iff(Box::new(left), Box::new(self.implication()?));
+            left = Formula::Iff(Box::new(left), Box::new(self.implication()?), sign);
         }
         self.depth = outside;
         Ok(left)

@@ -126,8 +126,8 @@ pub enum Formula {
     Or(Vec<Formula>),
     /// Not this.
     Not(Box<Formula>),
-    /// Both of these or neither.
-    Iff(Box<Formula>, Box<Formula>),
+    /// Both of these or neither; where the sign stands.
+    Iff(Box<Formula>, Box<Formula>, Span),
     /// For some values of these, if `true`; for all, if `false`.
     Quantified(bool, Vec<Param>, Box<Formula>),
     /// No connective.

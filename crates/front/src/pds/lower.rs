@@ -21,6 +21,7 @@
 
 use super::parse::{Change, Configuration, Rule, System};
 use crate::diagnostic::{Code, Diagnostic, Sink};
+use crate::read::{MOST_THREADS, too_many_threads};
 use postbop_ir::{Action, Builder, Expr, Label, LocId, Op, ProcId, Program, Span, Thread, Type, VarId};
 use rustc_hash::FxHashMap;
 
@@ -66,6 +67,10 @@ pub fn lower(
     bad: &[Configuration],
     sink: &mut Sink,
 ) -> Option<Program> {
+    if let Some(pda) = system.threads.get(MOST_THREADS) {
+        sink.push(too_many_threads(pda.span));
+        return None;
+    }
     let mut out = Builder::default();
     let rules = system.threads.iter().flat_map(|pda| &pda.rules);
     let states = rules.flat_map(|rule| [rule.from, rule.to]).chain(bad.iter().map(|bad| bad.shared));

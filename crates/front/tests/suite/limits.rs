@@ -102,8 +102,7 @@ fn garbage_is_reported_in_a_few_words() {
     for seed in 0..200 {
         let bytes: Vec<u8> = numbers(seed).take(5000).map(|n| n as u8).collect();
         let reading = read(&bytes, Options::default());
-        assert!(reading.program.is_none() && reading.diagnostics.len() < 60);
-        assert_eq!(reading.text.len(), bytes.len());
+        assert!(reading.program.is_none() && reading.diagnostics.len() == 1, "{:?}", reading.diagnostics);
     }
     let binary = read(&[0xFF; 1_000_000], Options::default());
     assert!(binary.diagnostics.len() < 3, "{:?}", binary.diagnostics);

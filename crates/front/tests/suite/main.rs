@@ -6,6 +6,7 @@ mod formatting;
 mod interleaving;
 mod limits;
 mod lowering;
+mod messages;
 mod pds;
 mod reading;
 mod threads;

@@ -74,17 +74,26 @@ fn every_printed_name_finds_its_property() {
 
 #[test]
 fn many_threads_are_refused_before_they_fill_the_memory() {
-    let count = 5_000;
-    let rules = format!("2\n{}", "PDA 1 2\n0 1 -> 1 2\n1 2 -> 0 1\n".repeat(count));
-    let (init, spec) = (vec!["1"; count].join(","), vec!["2"; count].join(","));
-    let (init, spec) = (format!("0|{init}"), format!("1|{spec}"));
-    let files =
-        [file("s.pds", rules.as_bytes()), file("s.init", init.as_bytes()), file("s.spec", spec.as_bytes())];
-    let reading = read(files, Options::default());
-    let found: Vec<_> = reading.diagnostics.iter().map(|found| found.code.text()).collect();
-    assert_eq!((found, reading.program), (vec!["E008"], None));
-    // Without a bad configuration nobody asks about anybody.
-    assert!(read(&files[..2], Options::default()).program.is_some());
+    let found = |count: usize, symbols: usize| {
+        let rules: String = (1..symbols).map(|at| format!("0 {at} -> 1 {}\n", at + 1)).collect();
+        let system = format!("2\n{}", format!("PDA 1 {symbols}\n{rules}").repeat(count));
+        let all = |top: usize| vec![top.to_string(); count].join(",");
+        let (init, spec) = (format!("0|{}", all(1)), format!("1|{}\n", all(2)).repeat(symbols));
+        let files = [
+            file("s.pds", system.as_bytes()),
+            file("s.init", init.as_bytes()),
+            file("s.spec", spec.as_bytes()),
+        ];
+        let reading = read(files, Options::default());
+        let codes: Vec<_> = reading.diagnostics.iter().map(|found| found.code.text()).collect();
+        (codes, reading.program.is_some())
+    };
+    assert_eq!(found(256, 2), (vec![], true));
+    assert_eq!(found(5_000, 2), (vec!["E008"], false));
+    assert_eq!(found(250, 100), (vec!["E008"], false), "each thread would ask about all others 100 times");
+    let blocks = |count| "thread begin void main() begin skip; end end\n".repeat(count);
+    assert!(codes(&blocks(256)).is_empty());
+    assert_eq!(codes(&blocks(257)), ["E008"]);
 }
 
 #[test]

@@ -63,6 +63,11 @@ impl<'w> Bdd<'w> {
         }
     }
 
+    /// Asks the watchman whether work may go on, for work that makes no diagrams.
+    pub fn ask(&mut self) -> Result<(), Interrupted> {
+        self.may(0)
+    }
+
     /// Another watchman takes over.
     pub fn relieve(&mut self, watchman: impl FnMut(usize) -> bool + 'w) {
         self.watchman = Box::new(watchman);

@@ -21,13 +21,18 @@
 //! for which variable; [`Solver`] follows them.
 
 mod compile;
+mod equal;
+mod make;
 mod place;
 mod schedule;
 mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use solve::{Entry, Solver, Stop, Supply, Tally, literals};
+pub use make::{Supply, literals};
+pub use solve::{Entry, Solver, Stop, Tally};
+
+use rustc_hash::FxHashSet as HashSet;
 
 /// A domain of a system.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -115,7 +120,7 @@ pub struct System {
     pub domains: Vec<Domain>,
     /// The domain of each variable. No variable is bound twice.
     pub vars: Vec<DomainId>,
-    /// The formulas.
+    /// The formulas, each after its parts.
     pub nodes: Vec<Node>,
     /// The relations.
     pub relations: Vec<Relation>,
@@ -151,37 +156,46 @@ impl System {
         &self.relations[relation.0 as usize]
     }
 
-    /// The free variables of a formula, in order.
-    pub fn free(&self, node: NodeId) -> Vec<VarId> {
-        let mut found = match self.get(node) {
-            Node::Const(_) => Vec::new(),
-            Node::And(parts) | Node::Or(parts) => parts.iter().flat_map(|&part| self.free(part)).collect(),
-            Node::Not(part) => self.free(*part),
-            Node::Exists(bound, part) => {
-                let mut free = self.free(*part);
-                free.retain(|var| !bound.contains(var));
-                free
-            }
-            Node::Apply(_, args) => args.clone(),
-            Node::Equal(a, b) => vec![a.var, b.var],
-            Node::Among(slice, _) => vec![slice.var],
-            Node::Pairs(a, b, _) => vec![*a, *b],
-        };
-        found.sort_unstable();
-        found.dedup();
-        found
+    /// The free variables of each formula, in order.
+    fn free(&self) -> Vec<Box<[VarId]>> {
+        let mut all: Vec<Box<[VarId]>> = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            // Parts come before what they are parts of.
+            let of = |part: &NodeId| all[part.0 as usize].iter().copied();
+            let mut found: Vec<VarId> = match node {
+                Node::Const(_) => Vec::new(),
+                Node::And(parts) | Node::Or(parts) => parts.iter().flat_map(of).collect(),
+                Node::Not(part) => of(part).collect(),
+                Node::Exists(bound, part) => {
+                    let bound: HashSet<VarId> = bound.iter().copied().collect();
+                    of(part).filter(|var| !bound.contains(var)).collect()
+                }
+                Node::Apply(_, args) => args.clone(),
+                Node::Equal(a, b) => vec![a.var, b.var],
+                Node::Among(slice, _) => vec![slice.var],
+                Node::Pairs(a, b, _) => vec![*a, *b],
+            };
+            found.sort_unstable();
+            found.dedup();
+            all.push(found.into());
+        }
+        all
     }
 
     /// The defined relations that a formula mentions, in order.
     pub fn mentions(&self, node: NodeId) -> Vec<RelationId> {
-        let mut found = match self.get(node) {
-            Node::And(parts) | Node::Or(parts) => {
-                parts.iter().flat_map(|&part| self.mentions(part)).collect()
+        let mut found = Vec::new();
+        let mut work = vec![node];
+        while let Some(node) = work.pop() {
+            match self.get(node) {
+                Node::And(parts) | Node::Or(parts) => work.extend(parts),
+                Node::Not(part) | Node::Exists(_, part) => work.push(*part),
+                Node::Apply(relation, _) if self.relation(*relation).equation.is_some() => {
+                    found.push(*relation);
+                }
+                _ => {}
             }
-            Node::Not(part) | Node::Exists(_, part) => self.mentions(*part),
-            Node::Apply(relation, _) if self.relation(*relation).equation.is_some() => vec![*relation],
-            _ => Vec::new(),
-        };
+        }
         found.sort_unstable();
         found.dedup();
         found

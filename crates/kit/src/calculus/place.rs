@@ -11,7 +11,32 @@ use rustc_hash::FxHashMap as HashMap;
 #[derive(Clone, Default, Debug)]
 pub struct Places {
     copies: HashMap<VarId, u32>,
-    taken: HashMap<DomainId, Vec<bool>>,
+    taken: HashMap<DomainId, Taken>,
+    /// One more than the greatest copy.
+    most: u32,
+}
+
+/// Which copies of a domain are taken, and the first that is not.
+#[derive(Clone, Default, Debug)]
+struct Taken {
+    which: Vec<bool>,
+    free: u32,
+}
+
+impl Taken {
+    fn is_free(&self, copy: u32) -> bool {
+        !self.which.get(copy as usize).is_some_and(|&taken| taken)
+    }
+
+    fn take(&mut self, copy: u32) {
+        if self.which.len() <= copy as usize {
+            self.which.resize(copy as usize + 1, false);
+        }
+        self.which[copy as usize] = true;
+        while !self.is_free(self.free) {
+            self.free += 1;
+        }
+    }
 }
 
 impl Places {
@@ -38,13 +63,9 @@ impl Places {
             return;
         }
         let taken = self.taken.entry(system.vars[var.0 as usize]).or_default();
-        let is_free = |copy: u32| !taken.get(copy as usize).is_some_and(|&taken| taken);
-        let first = (0..).find(|&copy| is_free(copy)).expect("there is no end of copies");
-        let copy = wish.filter(|&wish| is_free(wish)).unwrap_or(first);
-        if taken.len() <= copy as usize {
-            taken.resize(copy as usize + 1, false);
-        }
-        taken[copy as usize] = true;
+        let copy = wish.filter(|&wish| taken.is_free(wish)).unwrap_or(taken.free);
+        taken.take(copy);
+        self.most = self.most.max(copy + 1);
         self.copies.insert(var, copy);
     }
 
@@ -55,6 +76,6 @@ impl Places {
 
     /// One more than the greatest copy.
     pub fn most(&self) -> u32 {
-        self.copies.values().map(|copy| copy + 1).max().unwrap_or(0)
+        self.most
     }
 }

@@ -3,25 +3,19 @@
 //! # Cost
 //!
 //! The rounds of the algorithm, and in each the diagrams whose ingredients changed since they were last made: a recipe
-//! remembers the values it was made from, and a relation those under which it was evaluated. Of what did not change not
-//! even the part below some bits is looked at twice, thanks to the computed table.
+//! remembers the diagrams it was made from, and a relation the values of others under which it was evaluated. Of what did
+//! not change not even the part below some bits is looked at twice, thanks to the computed table.
+//!
+//! Relations that are being evaluated lie on a stack of our own: a chain of definitions may be as long as a file.
 
-use super::compile::{Copy, Move, Recipe, Recipes};
+use super::compile::{Recipe, Recipes};
+use super::make::{Supply, below};
 use super::place::Places;
-use super::{DomainId, Node, NodeId, RelationId, Slice, System};
+use super::{DomainId, Node, NodeId, RelationId, System};
 use crate::bdd::{Bdd, Interrupted, Plan, Ref};
+use crate::scc::components;
+use rustc_hash::FxHashMap as HashMap;
 use std::time::{Duration, Instant};
-
-/// Makes the relations that are not defined by equations.
-pub trait Supply {
-    /// The diagram of a relation, given for each argument the levels of its bits.
-    fn relation(
-        &mut self,
-        bdd: &mut Bdd,
-        relation: RelationId,
-        levels: &[Vec<u32>],
-    ) -> Result<Ref, Interrupted>;
-}
 
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,22 +64,42 @@ pub struct Tally {
 /// A value, and the values of other relations under which it was computed.
 type Memo = Option<(Vec<(RelationId, Ref)>, Ref)>;
 
+/// A relation that is being evaluated.
+struct Iteration {
+    relation: RelationId,
+    recipe: usize,
+    inputs: Vec<(RelationId, Ref)>,
+    rounds: u64,
+    /// The values follow from each other, so they go in circles as soon as one comes again. We keep one old value, how many
+    /// rounds ago it was, and after how many a younger one is kept: twice as many each time.
+    milestone: Ref,
+    since: u64,
+    patience: u64,
+    /// How many of the relations that its formula mentions were looked at in this round, and the values they have.
+    mentioned: usize,
+    values: Vec<(RelationId, Ref)>,
+}
+
 /// A system being solved.
 pub struct Solver<'s, 'w, S> {
-    system: &'s System,
+    pub(super) system: &'s System,
     /// The diagrams.
     pub bdd: Bdd<'w>,
     /// The supply.
     pub supply: S,
-    recipes: Recipes,
+    pub(super) recipes: Recipes,
     /// For each recipe its plan, and the value it had last, with what it was made from.
-    plans: Vec<Option<Plan>>,
-    made: Vec<Option<(Vec<Ref>, Ref)>>,
+    pub(super) plans: Vec<Option<Plan>>,
+    pub(super) made: Vec<Option<(Vec<Ref>, Ref)>>,
+    /// For each prepared formula the defined relations that it mentions, by its recipe.
+    asked: HashMap<usize, Vec<RelationId>>,
     /// For each defined relation its recipe, and whether it starts from everything.
     equations: Vec<Option<(usize, bool)>>,
     /// For each defined relation the others that its formula mentions.
     mentions: Vec<Vec<RelationId>>,
-    value: Vec<Ref>,
+    /// For each relation which of those that are defined by each other it is one of, and how many these are.
+    together: Vec<(u32, u32)>,
+    pub(super) value: Vec<Ref>,
     fixed: Vec<bool>,
     memo: Vec<Memo>,
     /// Values that are needed further up.
@@ -100,18 +114,21 @@ pub struct Solver<'s, 'w, S> {
 
 impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
     /// A solver that writes down the values of some relations.
-    pub fn new(system: &'s System, bdd: Bdd<'w>, supply: S, watched: Vec<RelationId>) -> Self {
+    pub fn new(system: &'s System, mut bdd: Bdd<'w>, supply: S, watched: Vec<RelationId>) -> Self {
         let mut recipes = Recipes::default();
         let ids = || (0..system.relations.len() as u32).map(RelationId);
+        let mut go_on = || bdd.ask().is_ok();
+        let mut compiler = recipes.compiler(system, &mut go_on);
         let equation = |id: RelationId| {
             let greatest = system.relation(id).equation.as_ref()?.greatest;
-            Some((recipes.equation(system, id), greatest))
+            Some((compiler.equation(id), greatest))
         };
         let equations: Vec<_> = ids().map(equation).collect();
         let mentioned = |id: RelationId| {
             let body = system.relation(id).equation.as_ref().map(|equation| equation.body);
             body.map(|body| system.mentions(body)).unwrap_or_default()
         };
+        let mentions: Vec<Vec<RelationId>> = ids().map(mentioned).collect();
         let count = system.relations.len();
         Solver {
             bdd,
@@ -119,8 +136,10 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
             plans: vec![None; recipes.list.len()],
             made: vec![None; recipes.list.len()],
             recipes,
+            asked: HashMap::default(),
             equations,
-            mentions: ids().map(mentioned).collect(),
+            together: together(&mentions),
+            mentions,
             value: vec![Ref::FALSE; count],
             fixed: vec![false; count],
             memo: vec![None; count],
@@ -135,8 +154,12 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
     /// Makes room for formulas beyond the equations: call it with all of them before anything is evaluated.
     pub fn prepare(&mut self, formulas: &[NodeId]) -> Vec<usize> {
         let nowhere = Places::default();
-        let made =
-            formulas.iter().map(|&formula| self.recipes.formula(self.system, formula, &nowhere)).collect();
+        let mut go_on = || self.bdd.ask().is_ok();
+        let mut compiler = self.recipes.compiler(self.system, &mut go_on);
+        let made: Vec<usize> = formulas.iter().map(|&formula| compiler.formula(formula, &nowhere)).collect();
+        for (recipe, formula) in made.iter().zip(formulas) {
+            self.asked.insert(*recipe, self.system.mentions(*formula));
+        }
         self.plans.resize(self.recipes.list.len(), None);
         self.made.resize(self.recipes.list.len(), None);
         made
@@ -179,75 +202,132 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
 
     /// The truth of a prepared formula without free variables.
     pub fn decide(&mut self, recipe: usize) -> Result<bool, Stop> {
+        if self.recipes.stopped {
+            return Err(Stop::Interrupted);
+        }
         let mut values = Vec::new();
-        for relation in self.recipes.reads[recipe].clone() {
+        for relation in self.asked.get(&recipe).cloned().unwrap_or_default() {
             let value = self.evaluate(relation)?;
             self.held.push(value);
             values.push((relation, value));
         }
-        self.held.truncate(self.held.len() - values.len());
+        self.held.clear();
         values.iter().for_each(|&(relation, value)| self.value[relation.0 as usize] = value);
         Ok(self.make(recipe)? == Ref::TRUE)
     }
 
     /// The value of a defined relation, with its first argument of each domain at copy 0, the second at copy 1, ….
     pub fn evaluate(&mut self, relation: RelationId) -> Result<Ref, Stop> {
+        let held = self.held.len();
+        let value = self.settle(relation);
+        if value.is_err() {
+            self.fixed.fill(false);
+        }
+        self.held.truncate(held);
+        value
+    }
+
+    /// Evaluates a relation and all that must be evaluated for it.
+    fn settle(&mut self, relation: RelationId) -> Result<Ref, Stop> {
+        let mut open: Vec<Iteration> = Vec::new();
+        let mut next = Some(relation);
+        loop {
+            let mut known = None;
+            if let Some(relation) = next.take() {
+                match self.begin(relation)? {
+                    Ok(value) => known = Some((relation, value)),
+                    Err(iteration) => open.push(iteration),
+                }
+            } else if !open.is_empty() {
+                self.tidy(&open);
+                let last = open.last_mut().expect("it is not empty");
+                next = self.unsettled(last);
+                if next.is_none() && self.round(last)? {
+                    let Iteration { relation, inputs, .. } = open.pop().expect("it was seen");
+                    let at = relation.0 as usize;
+                    self.fixed[at] = false;
+                    self.memo[at] = Some((inputs, self.value[at]));
+                    known = Some((relation, self.value[at]));
+                }
+            }
+            if let Some((relation, value)) = known {
+                let Some(above) = open.last_mut() else { return Ok(value) };
+                above.values.push((relation, value));
+                self.held.push(value);
+            }
+        }
+    }
+
+    /// The value of a relation if it is known, or else its first iteration.
+    fn begin(&mut self, relation: RelationId) -> Result<Result<Ref, Iteration>, Stop> {
+        self.bdd.ask()?;
         let at = relation.0 as usize;
         let inputs = self.inputs(relation);
         if let Some((known, value)) = &self.memo[at]
             && *known == inputs
         {
-            return Ok(*value);
+            return Ok(Ok(*value));
         }
         let (recipe, greatest) = self.equations[at].expect("only defined relations are evaluated");
         self.fixed[at] = true;
         self.tallies[at].evaluations += 1;
         self.value[at] = if greatest { self.everything(relation)? } else { Ref::FALSE };
-        // The values follow from each other, so they go in circles as soon as one comes again. We keep one old value, a
-        // younger one after twice as many rounds each time.
-        let (mut milestone, mut since, mut patience) = (self.value[at], 0, 1);
-        for rounds in 1.. {
-            self.tidy();
-            let next = self.round(relation, recipe)?;
-            self.tallies[at].rounds += 1;
-            if next == self.value[at] {
-                break;
-            }
-            self.value[at] = next;
-            if self.watched.contains(&relation) {
-                self.journal.push(Entry { relation, value: next });
-            }
-            since += 1;
-            if next == milestone {
-                return Err(Stop::Unstable { relation, rounds, period: since });
-            }
-            if since == patience {
-                (milestone, since, patience) = (next, 0, patience * 2);
-            }
-        }
-        self.fixed[at] = false;
-        let value = self.value[at];
-        self.memo[at] = Some((inputs, value));
-        Ok(value)
+        let milestone = self.value[at];
+        let iteration = Iteration {
+            relation,
+            recipe,
+            inputs,
+            rounds: 0,
+            milestone,
+            since: 0,
+            patience: 1,
+            mentioned: 0,
+            values: Vec::new(),
+        };
+        Ok(Err(iteration))
     }
 
-    /// Evaluates what a relation's formula mentions, then the formula.
-    fn round(&mut self, relation: RelationId, recipe: usize) -> Result<Ref, Stop> {
-        let mut values = Vec::new();
-        for other in self.mentions[relation.0 as usize].clone() {
+    /// The next relation that must be evaluated before the round of an iteration.
+    fn unsettled(&mut self, iteration: &mut Iteration) -> Option<RelationId> {
+        let mentions = &self.mentions[iteration.relation.0 as usize];
+        while let Some(&other) = mentions.get(iteration.mentioned) {
+            iteration.mentioned += 1;
             if !self.fixed[other.0 as usize] {
-                let value = self.evaluate(other)?;
-                self.held.push(value);
-                values.push((other, value));
+                return Some(other);
             }
         }
+        None
+    }
+
+    /// One round, after all that it mentions was evaluated. Says whether it was the last.
+    fn round(&mut self, iteration: &mut Iteration) -> Result<bool, Stop> {
+        let relation = iteration.relation;
+        let at = relation.0 as usize;
         // Only now: evaluating one may have changed what another had.
-        values.iter().for_each(|&(other, value)| self.value[other.0 as usize] = value);
-        self.held.truncate(self.held.len() - values.len());
+        iteration.values.iter().for_each(|&(other, value)| self.value[other.0 as usize] = value);
+        self.held.truncate(self.held.len() - iteration.values.len());
+        iteration.values.clear();
+        iteration.mentioned = 0;
+        iteration.rounds += 1;
         let start = Instant::now();
-        let value = self.make(recipe)?;
-        self.tallies[relation.0 as usize].time += start.elapsed();
-        Ok(value)
+        let next = self.make(iteration.recipe)?;
+        self.tallies[at].time += start.elapsed();
+        self.tallies[at].rounds += 1;
+        if next == self.value[at] {
+            return Ok(true);
+        }
+        self.value[at] = next;
+        if self.watched.contains(&relation) {
+            self.journal.push(Entry { relation, value: next });
+        }
+        iteration.since += 1;
+        if next == iteration.milestone {
+            return Err(Stop::Unstable { relation, rounds: iteration.rounds, period: iteration.since });
+        }
+        if iteration.since == iteration.patience {
+            (iteration.milestone, iteration.since, iteration.patience) = (next, 0, iteration.patience * 2);
+        }
+        Ok(false)
     }
 
     /// All values of a defined relation's arguments.
@@ -266,15 +346,22 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         Ok(all)
     }
 
-    /// The fixed relations on which the value of a relation depends, and their values.
+    /// The fixed relations on which the value of a relation depends, and their values. A fixed relation is one whose
+    /// evaluation led to this one, so the two are defined by each other.
     fn inputs(&self, relation: RelationId) -> Vec<(RelationId, Ref)> {
+        let (class, count) = self.together[relation.0 as usize];
+        if count == 1 {
+            return Vec::new();
+        }
         let mut seen = vec![false; self.value.len()];
         let mut inputs = Vec::new();
         let mut work = vec![relation];
         seen[relation.0 as usize] = true;
         while let Some(at) = work.pop() {
             for &other in &self.mentions[at.0 as usize] {
-                if !std::mem::replace(&mut seen[other.0 as usize], true) {
+                if self.together[other.0 as usize].0 == class
+                    && !std::mem::replace(&mut seen[other.0 as usize], true)
+                {
                     match self.fixed[other.0 as usize] {
                         true => inputs.push((other, self.value[other.0 as usize])),
                         false => work.push(other),
@@ -286,98 +373,14 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         inputs
     }
 
-    /// Follows a recipe, unless nothing changed since it was last followed.
-    fn make(&mut self, recipe: usize) -> Result<Ref, Interrupted> {
-        let from: Vec<Ref> =
-            self.recipes.reads[recipe].iter().map(|relation| self.value[relation.0 as usize]).collect();
-        if let Some((before, value)) = &self.made[recipe]
-            && *before == from
-        {
-            return Ok(*value);
-        }
-        let value = match self.recipes.list[recipe].clone() {
-            Recipe::Atom(node, copies) => self.atom(node, &copies)?,
-            Recipe::Value(relation, what) => {
-                let plan = self.plan(recipe, &what);
-                self.bdd.project(self.value[relation.0 as usize], plan)?
-            }
-            Recipe::Or(parts) => {
-                let mut union = Ref::FALSE;
-                for part in parts {
-                    let part = self.make(part)?;
-                    union = self.bdd.or(union, part)?;
-                }
-                union
-            }
-            Recipe::Not(part) => !self.make(part)?,
-            Recipe::Product(a, b, what) => {
-                let a = self.make(a)?;
-                let b = match b {
-                    Some(b) if a != Ref::FALSE => self.make(b)?,
-                    _ => Ref::TRUE,
-                };
-                let plan = self.plan(recipe, &what);
-                self.bdd.image(a, b, plan)?
-            }
-            Recipe::Valid((domain, copy)) => {
-                let size = self.system.domains[domain.0 as usize].size.expect("only such are asked for");
-                let levels = self.levels(domain, copy);
-                below(&mut self.bdd, &levels, size)?
-            }
-        };
-        self.made[recipe] = Some((from, value));
-        Ok(value)
-    }
-
-    fn plan(&mut self, recipe: usize, what: &Move) -> Plan {
-        if let Some(plan) = self.plans[recipe] {
-            return plan;
-        }
-        let gone: Vec<u32> = what.gone.iter().flat_map(|&copy| self.at(copy)).collect();
-        let pairs = |&((domain, from), to): &(Copy, u32)| {
-            self.at((domain, from)).into_iter().zip(self.at((domain, to)))
-        };
-        let moved: Vec<(u32, u32)> = what.moved.iter().flat_map(pairs).collect();
-        let plan = self.bdd.plan(gone, moved);
-        self.plans[recipe] = Some(plan);
-        plan
-    }
-
-    fn at(&self, (domain, copy): Copy) -> Vec<u32> {
-        self.levels(domain, copy)
-    }
-
-    fn atom(&mut self, node: NodeId, copies: &[Copy]) -> Result<Ref, Interrupted> {
-        let levels: Vec<Vec<u32>> = copies.iter().map(|&copy| self.at(copy)).collect();
-        let slice = |slice: &Slice, levels: &[u32]| -> Vec<u32> {
-            slice.bits.iter().map(|&bit| levels[bit as usize]).collect()
-        };
-        match self.system.get(node) {
-            Node::Const(truth) => Ok(if *truth { Ref::TRUE } else { Ref::FALSE }),
-            Node::Apply(relation, _) => self.supply.relation(&mut self.bdd, *relation, &levels),
-            Node::Equal(a, b) => equal(&mut self.bdd, &slice(a, &levels[0]), &slice(b, &levels[1])),
-            Node::Among(a, values) => {
-                let levels = slice(a, &levels[0]);
-                union(&mut self.bdd, values.iter().map(|&value| literals(&levels, value)))
-            }
-            Node::Pairs(_, _, pairs) => {
-                let both = |&(a, b): &(u64, u64)| [literals(&levels[0], a), literals(&levels[1], b)].concat();
-                union(&mut self.bdd, pairs.iter().map(both))
-            }
-            _ => unreachable!("only atoms become atoms"),
-        }
-    }
-
     /// Forgets diagrams that nobody needs.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, open: &[Iteration]) {
         if !self.bdd.wants_collection() {
             return;
         }
         // What depends on values of relations can be made again.
-        for (recipe, reads) in self.recipes.reads.iter().enumerate() {
-            if !reads.is_empty()
-                && !matches!(self.recipes.list[recipe], Recipe::Product(_, _, _) | Recipe::Or(_))
-            {
+        for (recipe, heavy) in self.recipes.heavy.iter().enumerate() {
+            if *heavy && !matches!(self.recipes.list[recipe], Recipe::Product(_, _, _) | Recipe::Or(_)) {
                 self.made[recipe] = None;
             }
         }
@@ -385,57 +388,31 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         let memo = self.memo.iter().flatten();
         let memo = memo.flat_map(|(inputs, value)| inputs.iter().map(|(_, input)| input).chain([value]));
         let journal = self.journal.iter().map(|entry| &entry.value);
-        let roots: Vec<Ref> =
-            self.value.iter().chain(&self.held).chain(made).chain(memo).chain(journal).copied().collect();
+        let old = open.iter().map(|iteration| &iteration.milestone);
+        let values = self.value.iter().chain(&self.held).chain(old);
+        let roots: Vec<Ref> = values.chain(made).chain(memo).chain(journal).copied().collect();
         self.bdd.collect(roots);
     }
 
     /// The number of vertices of each defined relation's last value goes to the tallies.
     pub fn measure(&mut self) {
+        // Of many large values only the first are counted.
+        let mut left = 10_000_000;
         for (at, value) in self.value.iter().enumerate() {
-            self.tallies[at].vertices = self.bdd.size(*value, 10_000_000) as u64;
+            let vertices = self.bdd.size(*value, left);
+            self.tallies[at].vertices = vertices as u64;
+            left = left.saturating_sub(vertices);
         }
     }
 }
 
-/// The literals under which levels, the first the most significant, read as a number.
-pub fn literals(levels: &[u32], value: u64) -> Vec<(u32, bool)> {
-    let bit = |(at, &level): (usize, &u32)| (level, value >> (levels.len() - 1 - at) & 1 != 0);
-    levels.iter().enumerate().map(bit).collect()
-}
-
-fn union(bdd: &mut Bdd, cubes: impl Iterator<Item = Vec<(u32, bool)>>) -> Result<Ref, Interrupted> {
-    let mut union = Ref::FALSE;
-    for cube in cubes {
-        let cube = bdd.cube(&cube)?;
-        union = bdd.or(union, cube)?;
+/// For each relation which of those that are defined by each other it is one of, and how many these are.
+fn together(mentions: &[Vec<RelationId>]) -> Vec<(u32, u32)> {
+    let graph: Vec<Vec<u32>> =
+        mentions.iter().map(|list| list.iter().map(|relation| relation.0).collect()).collect();
+    let mut together = vec![(0, 0); graph.len()];
+    for (class, members) in components(graph.len(), |at| &graph[at]).into_iter().enumerate() {
+        members.iter().for_each(|at| together[*at as usize] = (class as u32, members.len() as u32));
     }
-    Ok(union)
-}
-
-/// Two vectors of levels are equal.
-pub(super) fn equal(bdd: &mut Bdd, a: &[u32], b: &[u32]) -> Result<Ref, Interrupted> {
-    let mut all = Ref::TRUE;
-    for (&a, &b) in a.iter().zip(b).rev() {
-        let (a, b) = (bdd.var(a)?, bdd.var(b)?);
-        let same = bdd.iff(a, b)?;
-        all = bdd.and(same, all)?;
-    }
-    Ok(all)
-}
-
-/// Levels, the first the most significant, read as a number smaller than `size`.
-fn below(bdd: &mut Bdd, levels: &[u32], size: u64) -> Result<Ref, Interrupted> {
-    if levels.len() < 64 && size >> levels.len() != 0 {
-        return Ok(Ref::TRUE);
-    }
-    let mut all = Ref::FALSE;
-    for (at, &level) in levels.iter().rev().enumerate() {
-        let bit = bdd.var(level)?;
-        all = match size >> at & 1 != 0 {
-            true => bdd.or(!bit, all)?,
-            false => bdd.and(!bit, all)?,
-        };
-    }
-    Ok(all)
+    together
 }
