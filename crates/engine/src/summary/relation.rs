@@ -7,13 +7,15 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Wires, blast, equal, width};
+use crate::encode::blast::{Bits, Wires, equal};
+use crate::encode::chance::chance;
 use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
 use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
 use postbop_kit::rows::Rows;
+use std::cmp::Reverse;
 
 /// A field that tells how a procedure was entered.
 #[derive(Clone, Debug)]
@@ -98,10 +100,11 @@ impl Wires for Mentions<'_, '_, '_> {
     }
 
     fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let before: usize = self.choices[..at].iter().map(|&ty| width(ty)).sum();
-        let first = self.wiring.levels() + before as u32;
-        let levels = first..first + width(self.choices[at]) as u32;
-        Ok((self.choices[at], levels.map(|level| bdd.var(level)).collect::<Result<_, _>>()?))
+        let ty = self.choices[at];
+        let before = self.choices[..at].iter().filter(|ty| ty.is_integer()).count();
+        let slots = self.wiring.choice(ty, before);
+        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
+        Ok((ty, bits))
     }
 }
 
@@ -152,11 +155,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             return dress;
         }
         let program = self.machine.program;
-        let mut row = vec![self.machine.kin.procs[proc] as u64, (proc == program.main) as u64];
-        for slots in self.slots(proc) {
-            row.push(slots.len() as u64);
-            row.extend(slots.iter().map(|&slot| slot as u64));
-        }
+        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
         let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
@@ -218,40 +217,41 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         set
     }
 
-    /// Quantifies the choices of an edge.
-    fn close(&mut self, compiled: &Compiled, relation: Ref) -> Result<Ref, Interrupted> {
-        let first = self.wiring.levels();
-        let count: usize = compiled.choices.iter().map(|&ty| width(ty)).sum();
-        let plan = self.bdd.plan(first..first + count as u32, []);
-        self.bdd.project(relation, plan)
-    }
-
     /// The relation of an edge that is no call, and how its image is made.
+    ///
+    /// It is a conjunction: of the guard, over old and new values, and for each field that changes, of what its new value
+    /// can be. Choices are gone from each conjunct before it meets the others, and a new value that matters to the guard
+    /// alone is gone when it has met the guard.
     pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
-        let (machine, wiring, bdd) = (self.machine, &self.wiring, &mut self.bdd);
-        let mut mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
+        let mut nexts = Vec::with_capacity(sets.len());
         for set in sets {
-            let value = match set.value.is_empty() {
-                true => Bits::new(),
-                false => blast(bdd, &set.value, &mentions)?,
-            };
-            mentions.nexts.push(value);
+            nexts.push(if set.value.is_empty() {
+                Bits::new()
+            } else {
+                self.vars(proc, set.field, Role::Next)?
+            });
         }
+        let (machine, wiring) = (self.machine, &self.wiring);
+        let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
+        let (spare, bdd) = (wiring.levels(), &mut self.bdd);
         let mut relation = match guard {
-            Some(guard) => blast(bdd, guard, &mentions)?[0],
+            Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
             None => Ref::TRUE,
         };
-        let nexts = mentions.nexts;
-        for (set, value) in sets.iter().zip(&nexts).filter(|(set, _)| set.live) {
-            let next = self.vars(proc, set.field, Role::Next)?;
-            let stored = equal(&mut self.bdd, &next, value)?;
-            relation = self.bdd.and(relation, stored)?;
+        let first = |set: &Set| wiring.slots(machine, proc)[set.field].iter().min().copied();
+        let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
+        stores.sort_by_key(|&at| (sets[at].live, Reverse(first(&sets[at]))));
+        for at in stores {
+            let next = &mentions.nexts[at];
+            let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
+            let forgotten: Vec<u32> = next.iter().map(|&bit| bdd.level(bit)).collect();
+            let plan = bdd.plan(forgotten.into_iter().filter(|_| !sets[at].live), []);
+            relation = bdd.image(relation, stored, plan)?;
         }
-        let relation = self.close(compiled, relation)?;
         let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
         let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
         Ok((relation, self.image_plan(gate, id, &changed, &live)))
@@ -333,15 +333,18 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         wanted: impl Fn(&Set) -> bool,
     ) -> Result<Ref, Interrupted> {
         let mut relation = Ref::TRUE;
-        for set in call.args.iter().filter(|set| set.live && wanted(set)) {
+        let first = |set: &&Set| self.slots(whom)[set.field].iter().min().copied();
+        let mut wanted: Vec<&Set> = call.args.iter().filter(|set| set.live && wanted(set)).collect();
+        wanted.sort_by_key(|set| Reverse(first(set)));
+        for set in wanted {
+            let param = self.vars(whom, set.field, role)?;
             let (machine, wiring) = (self.machine, &self.wiring);
             let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
-            let value = blast(&mut self.bdd, &set.value, &mentions)?;
-            let param = self.vars(whom, set.field, role)?;
-            let stored = equal(&mut self.bdd, &param, &value)?;
+            let value = chance(&mut self.bdd, &set.value, &mentions, wiring.levels())?;
+            let stored = value.admits(&mut self.bdd, &param)?;
             relation = self.bdd.and(relation, stored)?;
         }
-        self.close(compiled, relation)
+        Ok(relation)
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
