@@ -138,12 +138,6 @@ impl Collector<'_> {
                 let results = values.iter().enumerate();
                 results.for_each(|(at, value)| self.stored(self.nodes.result(proc, at), value));
             }
-            Action::Call { args, results, .. } => {
-                let passed = args.iter().flat_map(|arg| arg.reads().take(2));
-                let vars: Vec<VarId> = passed.chain(results.iter().flatten().copied()).collect();
-                vars.windows(2)
-                    .for_each(|pair| self.tie(self.nodes.var(pair[0]), self.nodes.var(pair[1]), WEAK));
-            }
             _ => {}
         }
     }

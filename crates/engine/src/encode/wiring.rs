@@ -131,6 +131,15 @@ impl Wiring {
                 ints.widest = chosen.into_iter().fold(ints.widest, u32::max);
             }
         }
+        if std::env::var("DBG").is_ok() { //DBG
+            let mut all: Vec<(u32,String)> = Vec::new(); //DBG
+            for v in &globals { let sp = planner.place[planner.column[v.0 as usize] as usize]; all.push((base.get(sp.0 as usize).map_or(9999,|b|b+sp.1), format!("::{}", program.vars[*v].name))); } //DBG
+            for proc in program.procs.ids() { for (at,sp) in spots[planner.class[proc] as usize].iter().enumerate() { //DBG
+                let _ = 0; //DBG
+                all.push((base.get(sp.0 as usize).map_or(9999,|b|b+sp.1), format!("{}.{}{}", proc.0, if at<program.procs[proc].params {"p"} else if at >= program.procs[proc].locals.len() {"r"} else {"l"}, if at >= program.procs[proc].locals.len() {at-program.procs[proc].locals.len()} else {at}))); }} //DBG
+            all.sort(); //DBG
+            for g in all.chunk_by(|a,b|a.0==b.0) { let names: Vec<&str> = g.iter().map(|x|x.1.as_str()).collect(); eprintln!("{} {}", g[0].0, names.join(" ")); } //DBG
+        } //DBG
         let slots = spots.iter().map(|_| OnceCell::new()).collect();
         Wiring { control, global, base, class: planner.class, spots, ints, slots }
     }
@@ -243,11 +252,22 @@ impl<'m, 'a> Planner<'m, 'a> {
         }
         for &rep in &self.reps {
             let (own, model) = self.counterparts(rep);
-            let here: HashMap<Node, Node> = model.iter().copied().zip(own.iter().copied()).collect();
-            for (&node, &twin) in own.iter().zip(&model).filter(|(node, _)| column(**node) != NONE) {
-                for (partner, strength) in self.affinities.partners(twin) {
-                    let partner = here.get(&partner).copied().unwrap_or(partner);
-                    tie(column(node), column(partner), strength);
+            let here: HashMap<Node, u32> =
+                model.iter().copied().zip(own.iter().map(|&node| column(node))).collect();
+            let of_partner = |node: Node| here.get(&node).copied().unwrap_or_else(|| column(node));
+            // What is in no column speaks for the column that it is tied to most, and will stand behind.
+            let mut speaks: HashMap<Node, u32> = HashMap::default();
+            for (&node, &at) in here.iter().filter(|_| !self.place.is_empty()) {
+                let partners = self.affinities.partners(node).into_iter();
+                let partners = partners.map(|(partner, strength)| (strength, Reverse(of_partner(partner))));
+                let best = partners.filter(|(_, Reverse(partner))| *partner != NONE).max();
+                let best = best.map_or(NONE, |(_, Reverse(partner))| partner);
+                speaks.insert(node, if at == NONE { best } else { at });
+            }
+            for &node in &model {
+                for (partner, strength) in self.affinities.partners(node) {
+                    let other = speaks.get(&partner).copied().unwrap_or_else(|| column(partner));
+                    tie(speaks.get(&node).copied().unwrap_or(NONE), other, strength);
                 }
             }
         }
