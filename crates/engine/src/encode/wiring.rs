@@ -131,15 +131,6 @@ impl Wiring {
                 ints.widest = chosen.into_iter().fold(ints.widest, u32::max);
             }
         }
-        if std::env::var("DBG").is_ok() { //DBG
-            let mut all: Vec<(u32,String)> = Vec::new(); //DBG
-            for v in &globals { let sp = planner.place[planner.column[v.0 as usize] as usize]; all.push((base.get(sp.0 as usize).map_or(9999,|b|b+sp.1), format!("::{}", program.vars[*v].name))); } //DBG
-            for proc in program.procs.ids() { for (at,sp) in spots[planner.class[proc] as usize].iter().enumerate() { //DBG
-                let _ = 0; //DBG
-                all.push((base.get(sp.0 as usize).map_or(9999,|b|b+sp.1), format!("{}.{}{}", proc.0, if at<program.procs[proc].params {"p"} else if at >= program.procs[proc].locals.len() {"r"} else {"l"}, if at >= program.procs[proc].locals.len() {at-program.procs[proc].locals.len()} else {at}))); }} //DBG
-            all.sort(); //DBG
-            for g in all.chunk_by(|a,b|a.0==b.0) { let names: Vec<&str> = g.iter().map(|x|x.1.as_str()).collect(); eprintln!("{} {}", g[0].0, names.join(" ")); } //DBG
-        } //DBG
         let slots = spots.iter().map(|_| OnceCell::new()).collect();
         Wiring { control, global, base, class: planner.class, spots, ints, slots }
     }
@@ -312,7 +303,8 @@ impl<'m, 'a> Planner<'m, 'a> {
         }
         let mut spots: Vec<Option<Spot>> =
             own.iter().map(|&node| self.place.get(self.column[node as usize] as usize).copied()).collect();
-        let (last, mut taken, mut others) = (self.room.len() as u32 - 1, HashMap::<u32, u32>::default(), 0);
+        let (last, mut others) = (self.room.len() as u32 - 1, 0);
+        let mut rooms: HashMap<u32, Vec<usize>> = HashMap::default();
         for at in order(own.len(), &ties) {
             let at = at as usize;
             if spots[at].is_some() {
@@ -323,31 +315,39 @@ impl<'m, 'a> Planner<'m, 'a> {
                 others += 1;
                 continue;
             }
-            let behind = self.anchor(&spots, &local, model[at]).unwrap_or(last);
-            let place = taken.entry(behind).or_default();
-            *place += 1;
-            self.room[behind as usize] = self.room[behind as usize].max(*place);
-            spots[at] = Some((behind, *place));
+            let (behind, partner) = self.anchor(&spots, &local, model[at]).unwrap_or((last, None));
+            let room = rooms.entry(behind).or_default();
+            let after =
+                room.iter().position(|&other| Some(other) == partner).map_or(room.len(), |place| place + 1);
+            room.insert(after, at);
+            // The place within is found when all are there.
+            spots[at] = Some((behind, 1));
+        }
+        for (&behind, members) in &rooms {
+            self.room[behind as usize] = self.room[behind as usize].max(members.len() as u32);
+            members.iter().zip(1..).for_each(|(&at, place)| spots[at] = Some((behind, place)));
         }
         self.ints.others = self.ints.others.max(others);
         spots.into_iter().flatten().collect()
     }
 
-    /// The Boolean column behind which a local is to stand: the one it is tied to most, or else the one of the local it is
-    /// tied to most, of those that have a place.
-    fn anchor(&self, spots: &[Option<Spot>], local: &HashMap<Node, u32>, node: Node) -> Option<u32> {
-        let partners = self.affinities.partners(node);
-        let spot = |partner: Node| match local.get(&partner) {
-            Some(&at) => spots[at as usize],
-            None => self.place.get(self.column[partner as usize] as usize).copied(),
-        };
-        let best = |in_column: bool| {
-            let placed = partners.iter().filter_map(|&(partner, strength)| {
-                let (behind, place) = spot(partner).filter(|&(behind, _)| behind != INTEGER)?;
-                (!in_column || place == 0).then_some((strength, Reverse(partner), behind))
-            });
-            placed.max().map(|(_, _, behind)| behind)
-        };
-        best(true).or_else(|| best(false))
+    /// The Boolean column behind which a local is to stand: the one, of those with a place, that it is tied to most, or that
+    /// of the local that it is tied to most; and this local.
+    fn anchor(
+        &self,
+        spots: &[Option<Spot>],
+        local: &HashMap<Node, u32>,
+        node: Node,
+    ) -> Option<(u32, Option<usize>)> {
+        let placed = self.affinities.partners(node).into_iter().filter_map(|(partner, strength)| {
+            let at = local.get(&partner).map(|&at| at as usize);
+            let spot = match at {
+                Some(at) => spots[at],
+                None => self.place.get(self.column[partner as usize] as usize).copied(),
+            };
+            let (behind, place) = spot.filter(|&(behind, _)| behind != INTEGER)?;
+            Some((strength, place == 0, Reverse(partner), behind, at))
+        });
+        placed.max().map(|(_, _, _, behind, at)| (behind, at))
     }
 }
