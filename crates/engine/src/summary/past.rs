@@ -21,6 +21,7 @@ use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Id, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Interrupted, Ref};
+use postbop_kit::bits;
 use postbop_kit::groups::Groups;
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
@@ -288,7 +289,12 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let site = Rc::clone(site);
         let (pass, changed) = (site.pass.0, &site.changed);
         let loc = self.solver.encoder.machine.program.edges[edge].from;
-        let next = |field| if changed.contains(&field) { Role::Next } else { Role::Now };
+        let mut renewed =
+            vec![0; bits::words(self.solver.encoder.machine.layout(self.proc(loc)).fields.len())];
+        for &field in changed {
+            bits::insert(&mut renewed, field);
+        }
+        let next = |field| if bits::contains(&renewed, field) { Role::Next } else { Role::Now };
         self.decide(self.proc(loc), goal, entry, next);
         let mut found = None;
         for at in lifts {
@@ -315,10 +321,14 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let callee = machine.callee(edge);
         let first = machine.scopes.first_result(machine.program, callee);
         let written = &self.solver.known_gate(callee).written;
+        let mut back = vec![0; bits::words(machine.layout(callee).fields.len())];
+        for &(_, there) in &call.back {
+            bits::insert(&mut back, there);
+        }
         let role = |field: usize| match field {
-            field if !call.back.iter().any(|&(_, there)| there == field) => None,
+            field if !bits::contains(&back, field) => None,
             field if field >= first => Some(Role::Pass),
-            field if written.contains(&field) => Some(Role::Next),
+            field if written.binary_search(&field).is_ok() => Some(Role::Next),
             _ => Some(Role::Now),
         };
         self.row(callee, picked, role)
@@ -331,8 +341,8 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
             let here = if link.param { Role::Pass } else { Role::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);
             for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.role)) {
-                literals
-                    .extend(picked.iter().filter(|(level, _)| *level == from).map(|&(_, truth)| (to, truth)));
+                let found = picked.binary_search_by_key(&from, |&(level, _)| level);
+                literals.extend(found.map(|at| (to, picked[at].1)));
             }
         }
         literals.sort_unstable();

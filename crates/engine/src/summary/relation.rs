@@ -188,7 +188,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         (0..data.results.len()).for_each(|at| rename(first + at, Role::Now, Role::Pass));
         let summary = self.bdd.plan([], renamed);
         let mut diagonal = Ref::TRUE;
-        for link in links.iter().filter(|link| link.role == Role::Entry) {
+        // From below: what is there already is not walked through again.
+        let mut from_below: Vec<&Link> = links.iter().filter(|link| link.role == Role::Entry).collect();
+        from_below.sort_by_key(|link| Reverse(self.first_slot(proc, link.field)));
+        for link in from_below {
             let (entry, now) =
                 (self.vars(proc, link.field, Role::Entry)?, self.vars(proc, link.field, Role::Now)?);
             let same = equal(&mut self.bdd, &entry, &now)?;
@@ -198,6 +201,11 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
         link_levels.sort_unstable();
         Ok(Gate { links, link_levels, diagonal, summary, written })
+    }
+
+    /// The first of a field's slots.
+    fn first_slot(&self, proc: ProcId, field: usize) -> Option<u32> {
+        self.slots(proc)[field].iter().min().copied()
     }
 
     /// The diagrams of a field's bits.
@@ -235,6 +243,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
                 self.vars(proc, set.field, Role::Next)?
             });
         }
+        let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
+        stores.sort_by_key(|&at| (sets[at].live, Reverse(self.first_slot(proc, sets[at].field))));
         let (machine, wiring) = (self.machine, &self.wiring);
         let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
         let (spare, bdd) = (wiring.levels(), &mut self.bdd);
@@ -242,9 +252,6 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
             None => Ref::TRUE,
         };
-        let first = |set: &Set| wiring.slots(machine, proc)[set.field].iter().min().copied();
-        let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
-        stores.sort_by_key(|&at| (sets[at].live, Reverse(first(&sets[at]))));
         for at in stores {
             let next = &mentions.nexts[at];
             let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
@@ -285,7 +292,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let whom = self.machine.callee(id);
         let enter = self.arguments(proc, whom, compiled, call, Role::Next, |_| true)?;
         let enter = (enter, self.enter_plan(gate, edge.from, whom, call));
-        let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
+        let is_link = |set: &Set| callee.links.binary_search_by_key(&set.field, |link| link.field).is_ok();
         let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, whom);
         let results = || call.back.iter().filter(|(_, there)| *there >= first);
@@ -300,12 +307,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let plan: Vec<u32> = passing.iter().flat_map(|&field| self.levels(whom, field, Role::Pass)).collect();
         let pass = (pass, self.bdd.plan(plan, []));
         let trim = self.trim_plan(call, whom, callee, first);
-        let live: Vec<usize> = call
-            .back
-            .iter()
-            .map(|&(here, _)| here)
-            .filter(|&here| renews(call, callee, first, here))
-            .collect();
+        // A field gets a new value by the return if it receives a result or is a global that the callee writes.
+        let renews = |there: usize| there >= first || callee.written.binary_search(&there).is_ok();
+        let live: Vec<usize> =
+            call.back.iter().filter(|(_, there)| renews(*there)).map(|&(here, _)| here).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, whom));
         let back = self.image_plan(gate, id, &changed, &live);
@@ -316,10 +321,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     fn overwritten(&self, id: EdgeId, proc: ProcId, whom: ProcId) -> Vec<usize> {
         let program = self.machine.program;
         let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
-        let field =
-            |var| self.machine.scopes.field(program, proc, var).expect("callers touch what callees touch");
-        let written = self.machine.scopes.written(whom).iter().copied();
-        results.iter().flatten().copied().chain(written).map(field).collect()
+        let scopes = &self.machine.scopes;
+        let field = |&var: &VarId| scopes.field(program, proc, var).expect("an edge touches what it writes");
+        let written = scopes.shared(proc, whom).filter(|&(_, there)| self.writes(whom, there));
+        results.iter().flatten().map(field).chain(written.map(|(here, _)| here)).collect()
     }
 
     /// Ties the callee's parameters, in some role, to the arguments.
@@ -333,9 +338,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         wanted: impl Fn(&Set) -> bool,
     ) -> Result<Ref, Interrupted> {
         let mut relation = Ref::TRUE;
-        let first = |set: &&Set| self.slots(whom)[set.field].iter().min().copied();
         let mut wanted: Vec<&Set> = call.args.iter().filter(|set| set.live && wanted(set)).collect();
-        wanted.sort_by_key(|set| Reverse(first(set)));
+        wanted.sort_by_key(|set| Reverse(self.first_slot(whom, set.field)));
         for set in wanted {
             let param = self.vars(whom, set.field, role)?;
             let (machine, wiring) = (self.machine, &self.wiring);
@@ -367,7 +371,11 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// What a summary says of values that nobody looks at after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &Gate, first: usize) -> Plan {
-        let wanted = |there: usize| call.back.iter().any(|&(_, field)| field == there);
+        let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
+        for &(_, there) in &call.back {
+            bits::insert(&mut back, there);
+        }
+        let wanted = |there: usize| bits::contains(&back, there);
         let globals = callee.written.iter().filter(|&&there| !wanted(there));
         let globals = globals.flat_map(|&there| self.levels(whom, there, Role::Next));
         let results = self.machine.program.procs[whom].results.len();
@@ -376,10 +384,4 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let quantified: Vec<u32> = globals.chain(results).collect();
         self.bdd.plan(quantified, [])
     }
-}
-
-/// Whether a field gets a new value by the return: a result, or a global that the callee writes.
-fn renews(call: &Call, callee: &Gate, first: usize, here: usize) -> bool {
-    let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
-    there.is_some_and(|there| there >= first || callee.written.contains(&there))
 }

@@ -3,6 +3,7 @@
 use super::table::BOTTOM;
 use super::{Bdd, Interrupted, Ref};
 use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
 
 const AND: u32 = 0;
 const XOR: u32 = 1;
@@ -18,8 +19,8 @@ const QUANTIFY: u32 = u32::MAX - 1;
 #[derive(Default)]
 pub(super) struct Plans {
     /// The levels a plan touches, in order, and what happens there.
-    lists: Vec<Box<[(u32, u32)]>>,
-    numbers: HashMap<Box<[(u32, u32)]>, u32>,
+    lists: Vec<Rc<[(u32, u32)]>>,
+    numbers: HashMap<Rc<[(u32, u32)]>, u32>,
     /// What the plan at hand does at each level.
     at_hand: Vec<u32>,
     /// Below this level it does nothing.
@@ -117,19 +118,19 @@ impl Bdd<'_> {
         let mut list: Vec<(u32, u32)> = quantified.chain(renamed).collect();
         list.sort_unstable();
         list.dedup();
-        let list: Box<[(u32, u32)]> = list.into();
-        if let Some(&number) = self.plans.numbers.get(&list) {
+        if let Some(&number) = self.plans.numbers.get(&list[..]) {
             return Plan(number);
         }
         let number = self.plans.lists.len() as u32;
-        self.plans.numbers.insert(list.clone(), number);
+        let list: Rc<[(u32, u32)]> = list.into();
+        self.plans.numbers.insert(Rc::clone(&list), number);
         self.plans.lists.push(list);
         Plan(number)
     }
 
     /// The conjunction of two diagrams, quantified and renamed by a plan.
     pub fn image(&mut self, f: Ref, g: Ref, plan: Plan) -> Result<Ref, Interrupted> {
-        let list = std::mem::take(&mut self.plans.lists[plan.0 as usize]);
+        let list = Rc::clone(&self.plans.lists[plan.0 as usize]);
         let Some(&(last, _)) = list.last() else {
             return self.and(f, g);
         };
@@ -137,14 +138,13 @@ impl Bdd<'_> {
         if self.plans.at_hand.len() <= last as usize {
             self.plans.at_hand.resize(last as usize + 1, KEEP);
         }
-        for &(level, what) in &list {
+        for &(level, what) in &list[..] {
             self.plans.at_hand[level as usize] = what;
         }
         let result = self.product(f, g, FIRST_PLAN + plan.0);
-        for &(level, _) in &list {
+        for &(level, _) in &list[..] {
             self.plans.at_hand[level as usize] = KEEP;
         }
-        self.plans.lists[plan.0 as usize] = list;
         result
     }
 
