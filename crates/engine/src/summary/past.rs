@@ -32,7 +32,20 @@ use std::rc::Rc;
 type Valued = (Literals, Row);
 
 /// A location, and what is known of the entry.
-type Point = (LocId, Literals);
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Point {
+    loc: LocId,
+    entry: Literals,
+    /// Where many arrived: it arrived before this time.
+    before: u64,
+}
+
+impl Point {
+    /// At some time.
+    pub fn new(loc: LocId, entry: Literals) -> Self {
+        Point { loc, entry, before: u64::MAX }
+    }
+}
 
 /// The past of a fixpoint.
 pub struct Recall<'m, 'a, 'w, 't> {
@@ -108,14 +121,25 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         }
     }
 
-    /// The earliest arrival with a path edge of these values.
-    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<u32, Interrupted> {
+    /// An arrival with a path edge of these values: the earliest, or else one of the last before the given time.
+    fn arrival(&mut self, point: &Point, goal: &[u64]) -> Result<u32, Interrupted> {
+        let Point { loc, ref entry, before } = *point;
         let first = self.first[loc];
         let sole = self.arrivals.get(first as usize + 1).is_none_or(|next| next.loc != loc);
         if sole {
             return Ok(first);
         }
         self.decide(self.proc(loc), goal, entry, |_| Role::Now);
+        // The set that led on had just arrived, as a rule. A shortest trace needs the earliest.
+        if before != u64::MAX && !self.solver.task.shortest {
+            let here = &self.arrivals[first as usize..];
+            let end = here.partition_point(|arrival| arrival.loc == loc && arrival.time < before);
+            for at in (0..end).rev().take(FEW) {
+                if self.solver.encoder.bdd.meets(here[at].set, &self.assignment)? {
+                    return Ok(first + at as u32);
+                }
+            }
+        }
         self.earliest(loc, false)
     }
 
@@ -178,13 +202,15 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// How a point was reached.
-    fn recall(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
-        let Some(signature) = self.signature(loc) else { return self.find(loc, entry, goal) };
+    fn recall(&mut self, point: &Point, goal: &[u64]) -> Result<Found, Interrupted> {
+        let Some(signature) = self.signature(point.loc) else { return self.find(point, goal) };
+        let entry = &point.entry;
         let mut memo = std::mem::take(&mut self.memo);
         let words = memo.start((signature as u64) << 32 | entry.len() as u64);
         words.extend(entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64));
         words.extend_from_slice(goal);
-        let found = memo.get(|| self.find(loc, entry, goal));
+        // What others find who ask the same must be an answer at any time.
+        let found = memo.get(|| self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
         self.memo = memo;
         found
     }
@@ -228,9 +254,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// Finds out how a point was reached.
-    fn find(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
-        let at = self.arrival(loc, entry, goal)?;
-        let arrival = at - self.first[loc];
+    fn find(&mut self, point: &Point, goal: &[u64]) -> Result<Found, Interrupted> {
+        let at = self.arrival(point, goal)?;
+        let (arrival, entry) = (at - self.first[point.loc], &point.entry);
         match self.arrivals[at as usize].cause {
             Cause::Start | Cause::Enter(..) => {
                 Ok(Found { arrival, before: Default::default(), inside: Default::default() })
@@ -249,13 +275,17 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// What was found, at this very location.
     fn origin_of(&self, loc: LocId, Found { arrival, before: (entry, row), inside }: Found) -> Origin<Point> {
         let program = self.solver.encoder.machine.program;
-        match self.arrivals[(self.first[loc] + arrival) as usize].cause {
+        let Arrival { cause, time: before, .. } = self.arrivals[(self.first[loc] + arrival) as usize];
+        match cause {
             Cause::Start | Cause::Enter(..) => Origin::Entry,
-            Cause::Edge(edge, _) => Origin::Step { from: (program.edges[edge].from, entry), row, edge },
+            Cause::Edge(edge, _) => {
+                Origin::Step { from: Point { loc: program.edges[edge].from, entry, before }, row, edge }
+            }
             Cause::Return(site, ..) => {
                 let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
-                let exit = (program.procs[callee].exit, inside.0);
-                Origin::Return { from: (program.edges[edge].from, entry), row, edge, exit, inside: inside.1 }
+                let exit = Point::new(program.procs[callee].exit, inside.0);
+                let from = Point { loc: program.edges[edge].from, entry, before };
+                Origin::Return { from, row, edge, exit, inside: inside.1 }
             }
         }
     }
@@ -354,12 +384,12 @@ impl Past for Recall<'_, '_, '_, '_> {
     type Point = Point;
 
     fn loc(&self, point: &Point) -> LocId {
-        point.0
+        point.loc
     }
 
-    fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.recall(*loc, entry, goal).map_err(|_| self.why())?;
-        Ok(self.origin_of(*loc, found))
+    fn origin(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
+        let found = self.recall(point, goal).map_err(|_| self.why())?;
+        Ok(self.origin_of(point.loc, found))
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
@@ -374,14 +404,16 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     /// The call that first entered a procedure with these values.
-    fn entering(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
+    fn entering(&mut self, point: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
+        let Point { loc, entry, .. } = point;
         let callee = self.proc(*loc);
         if callee == self.solver.encoder.machine.program.main {
             return Ok(None);
         }
         self.decide(callee, goal, entry, |_| Role::Now);
         let arrival = self.earliest(*loc, true)?;
-        let Cause::Enter(number, set) = self.arrivals[arrival as usize].cause else {
+        let Arrival { cause: Cause::Enter(number, set), time: before, .. } = self.arrivals[arrival as usize]
+        else {
             unreachable!("only those fit")
         };
         let CallSite { edge, ref site, .. } = self.solver.sites[number as usize];
@@ -397,6 +429,6 @@ impl Recall<'_, '_, '_, '_> {
         let picked = self.pick(&[enter, set])?.expect(CERTAIN);
         let from = self.solver.encoder.machine.program.edges[edge].from;
         let (entry, row) = self.before(from, picked);
-        Ok(Some(Caller { from: (from, entry), row, edge }))
+        Ok(Some(Caller { from: Point { loc: from, entry, before }, row, edge }))
     }
 }

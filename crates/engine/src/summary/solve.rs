@@ -15,7 +15,7 @@
 
 use super::calls::CallSite;
 use super::order::Order;
-use super::past::Recall;
+use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
 use crate::budget::{Budget, Observer, Progress};
 use crate::encode::hunt::Hunt;
@@ -388,7 +388,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
-            retracer.trace((loc, Default::default()), open)
+            retracer.trace(Point::new(loc, Default::default()), open)
         };
         Outcome { verdicts: hunt.verdicts(stopped, trace), stats }
     }
