@@ -33,10 +33,7 @@ use crate::budget::{Budget, Observer};
 use crate::door::{Engine, Unsupported};
 use crate::encode::{bounded, sequential};
 use crate::verdict::Outcome;
-use postbop_ir::{Edge, Expr, Proc, Task, Type, VarId};
-
-/// Diagrams are walked as deep as they have levels, four for each bit.
-const MOST_BITS: usize = 10_000;
+use postbop_ir::Task;
 
 /// The engine.
 pub struct Summary;
@@ -48,24 +45,7 @@ impl Engine for Summary {
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
         sequential(task)?;
-        bounded(task)?;
-        let width = |&var: &VarId| task.program.vars[var].ty.bits().map_or(0, usize::from);
-        let locals = |proc: &Proc| proc.locals.iter().map(width).sum::<usize>();
-        let globals: usize = task.program.globals().map(|var| width(&var)).sum();
-        let results =
-            |proc: &Proc| proc.results.iter().map(|ty| ty.bits().map_or(0, usize::from)).sum::<usize>();
-        let locals = task.program.procs.iter().map(|proc| locals(proc) + results(proc)).max();
-        let choices = |edge: &Edge| {
-            edge.action.exprs().flat_map(Expr::choices).filter_map(Type::bits).map(usize::from).sum()
-        };
-        let choices: Option<usize> = task.program.edges.iter().map(choices).max();
-        let bits = globals + locals.unwrap_or(0) + choices.unwrap_or(0);
-        if bits > MOST_BITS {
-            return Err(Unsupported(format!(
-                "{bits} bits in scope at once; `summary` takes up to {MOST_BITS}"
-            )));
-        }
-        Ok(())
+        bounded(task)
     }
 
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {

@@ -23,6 +23,7 @@
 //! returns [`Interrupted`]; the diagrams made before stay valid.
 
 mod ops;
+mod run;
 mod table;
 mod walk;
 

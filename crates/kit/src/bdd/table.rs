@@ -35,6 +35,8 @@ pub struct Bdd<'w> {
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
+    /// Operations under way.
+    pub(super) waiting: Vec<super::run::Waiting>,
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
     watchman: Box<dyn FnMut(usize) -> bool + 'w>,
@@ -55,6 +57,7 @@ impl<'w> Bdd<'w> {
             unique: vec![0; 1 << 10],
             computed: vec![NOTHING; 1 << 10],
             plans: Default::default(),
+            waiting: Vec::new(),
             path: Vec::new(),
             watchman: Box::new(watchman),
             patience: PATIENCE,

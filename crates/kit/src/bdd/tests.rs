@@ -152,3 +152,28 @@ fn the_watchman_stops_work() {
     });
     assert_eq!(result, Err(Interrupted));
 }
+
+#[test]
+fn operations_need_no_stack_for_their_levels() {
+    const MANY: u32 = 100_000;
+    let work = || {
+        let mut bdd = Bdd::new(|_| true);
+        // From below, so that each step is short: pairs of levels that are equal.
+        let mut equal = Ref::TRUE;
+        for pair in (0..MANY / 2).rev() {
+            let (a, b) = (bdd.var(2 * pair).unwrap(), bdd.var(2 * pair + 1).unwrap());
+            let same = bdd.iff(a, b).unwrap();
+            equal = bdd.and(same, equal).unwrap();
+        }
+        let literals: Vec<(u32, bool)> = (0..MANY / 2).map(|pair| (2 * pair, pair % 3 == 0)).collect();
+        let cube = bdd.cube(&literals).unwrap();
+        let both = bdd.and(equal, cube).unwrap();
+        assert_eq!(bdd.size(both, usize::MAX), MANY as usize);
+        let moved =
+            bdd.plan((0..MANY / 2).map(|pair| 2 * pair), (0..MANY / 2).map(|pair| (2 * pair + 1, 2 * pair)));
+        assert_eq!(bdd.image(equal, cube, moved).unwrap(), cube);
+        let differ = bdd.xor(equal, cube).unwrap();
+        assert_eq!(bdd.xor(differ, cube).unwrap(), equal);
+    };
+    std::thread::Builder::new().stack_size(1 << 17).spawn(work).unwrap().join().unwrap();
+}

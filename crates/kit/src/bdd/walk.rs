@@ -147,13 +147,13 @@ impl Bdd<'_> {
         }
     }
 
-    fn follow(&self, operands: [Ref; MOST], level: u32, value: bool) -> [Ref; MOST] {
-        operands.map(|operand| {
-            if self.level(operand) != level {
-                return operand;
+    fn follow(&self, mut operands: [Ref; MOST], level: u32, value: bool) -> [Ref; MOST] {
+        for operand in &mut operands {
+            if self.level(*operand) == level {
+                let (high, low) = self.cofactors(*operand);
+                *operand = if value { high } else { low };
             }
-            let (high, low) = self.cofactors(operand);
-            if value { high } else { low }
-        })
+        }
+        operands
     }
 }
