@@ -17,11 +17,11 @@ pub use score::Score;
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
 use postbop_engine::fixpoint::library::LIBRARY;
-use postbop_engine::{Budget, Choice, Silent, Verdict, engines, verify};
+use postbop_engine::{Budget, Choice, Engine, Reordered, Silent, Verdict, engines, verify};
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
 use postbop_ir::walk::{Walked, walk};
-use postbop_ir::{LocId, Program, Target, Task, text, validate};
+use postbop_ir::{LocId, Program, Target, Task, replay, text, validate};
 use std::time::{Duration, Instant};
 
 /// The most facts the judge may derive, and configurations the walk may visit.
@@ -133,9 +133,10 @@ pub fn examine(source: &str) -> Finding {
     let targets = targets(&program);
     let locs: Vec<&[LocId]> = targets.iter().map(|target| &target.locs[..]).collect();
     let Ok(least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::Agreed(Score::default()) };
-    if let Some(what) =
-        judge_flaw(&program, &targets, &least).or_else(|| engine_flaw(&program, &targets, &least))
-    {
+    let flaw = judge_flaw(&program, &targets, &least)
+        .or_else(|| engine_flaw(&program, &targets, &least))
+        .or_else(|| reordered_flaw(&program, &targets, &least));
+    if let Some(what) = flaw {
         return Finding::Wrong(what);
     }
     let reachable = least.iter().flatten().count();
@@ -224,23 +225,55 @@ fn engine_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> 
                 continue;
             }
             let report = verify(&task, choice, &Budget::unlimited(), &mut Silent);
-            for (verdict, &least) in report.verdicts.iter().zip(least) {
-                let agrees = match (verdict, least) {
-                    (Verdict::Holds, None) => true,
-                    (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == least as u128,
-                    (Verdict::Violated(trace), Some(least)) => trace.length() >= least as u128,
-                    _ => false,
-                };
-                if !agrees {
-                    let said = said(verdict);
-                    return Some(format!(
-                        "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}"
-                    ));
-                }
+            let flaw = report
+                .verdicts
+                .iter()
+                .zip(least)
+                .find_map(|(verdict, &least)| verdict_flaw(name, verdict, least, shortest));
+            if flaw.is_some() {
+                return flaw;
             }
         }
     }
     None
+}
+
+/// After how many images levels are reordered in vain.
+const REORDERED: u64 = 3;
+
+/// Engine `summary` on the program as it is, with levels reordered again and again.
+fn reordered_flaw(program: &Program, targets: &[Target], least: &[Option<u64>]) -> Option<String> {
+    for shortest in [false, true] {
+        let task = Task { program, targets, shortest };
+        let check = || Reordered(REORDERED).check(&task, &Budget::unlimited(), &mut Silent);
+        let Ok(mut outcome) = std::panic::catch_unwind(check) else {
+            return Some("engine reordered: panicked".into());
+        };
+        for ((verdict, target), &least) in outcome.verdicts.iter_mut().zip(targets).zip(least) {
+            if let Some(what) = verdict_flaw("reordered", verdict, least, shortest) {
+                return Some(what);
+            }
+            let Verdict::Violated(trace) = verdict else { continue };
+            if let Err(rejected) = replay::complete(program, trace, &target.locs) {
+                return Some(format!("engine reordered: {rejected:?}"));
+            }
+        }
+    }
+    None
+}
+
+/// What is wrong with the verdict of an engine.
+fn verdict_flaw(name: &str, verdict: &Verdict, least: Option<u64>, shortest: bool) -> Option<String> {
+    let agrees = match (verdict, least) {
+        (Verdict::Holds, None) => true,
+        (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == least as u128,
+        (Verdict::Violated(trace), Some(least)) => trace.length() >= least as u128,
+        _ => false,
+    };
+    (!agrees).then(|| {
+        let said = said(verdict);
+        format!("engine {name}: {said}, shortest {shortest}, but the judge says {least:?}")
+    })
 }
 
 /// A verdict in short.

@@ -39,5 +39,6 @@ mod verdict;
 
 pub use budget::{Budget, Observer, Progress, Silent};
 pub use door::{Choice, Engine, Unsupported, engines, verify};
+pub use summary::Reordered;
 pub use threads::verify_threads;
 pub use verdict::{Outcome, Report, Stats, Verdict, Why};

@@ -20,7 +20,7 @@
 use super::affinity::{Affinities, Tie, order};
 use super::columns::{NONE, Node, Nodes, columns};
 use super::machine::code::Machine;
-use postbop_ir::{Expr, ProcId, Table, Type, VarId};
+use postbop_ir::{Action, Expr, ProcId, Table, Type, VarId};
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
@@ -64,6 +64,8 @@ pub struct Wiring {
     spots: Vec<Box<[Spot]>>,
     ints: Integers,
     slots: Vec<OnceCell<Slots>>,
+    /// Where each slot stands now, if slots have changed their places.
+    moved: Option<Vec<u32>>,
 }
 
 /// Where integers stand.
@@ -122,17 +124,20 @@ impl Wiring {
         let mut ints = Integers { first: next, ..planner.ints };
         let types = machine.kin.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
         ints.widest = types.filter(|ty| ty.is_integer()).map(width).max().unwrap_or(0);
-        if program.edges.iter().any(|edge| edge.action.exprs().any(chooses_integer)) {
-            let chosen =
-                |expr: &Expr| expr.choices().filter(|ty| ty.is_integer()).map(width).collect::<Vec<_>>();
-            for edge in program.edges.iter() {
-                let chosen: Vec<u32> = edge.action.exprs().flat_map(chosen).collect();
-                ints.choices = ints.choices.max(chosen.len() as u32);
-                ints.widest = chosen.into_iter().fold(ints.widest, u32::max);
-            }
+        for edge in program.edges.iter() {
+            let mut chosen = 0;
+            let mut choose = |ty: Type| {
+                chosen += 1;
+                ints.widest = ints.widest.max(width(ty));
+            };
+            let of_exprs = edge.action.exprs().flat_map(Expr::choices);
+            let havocked: &[VarId] = if let Action::Havoc(vars) = &edge.action { vars } else { &[] };
+            let types = of_exprs.chain(havocked.iter().map(|&var| program.vars[var].ty));
+            types.filter(|ty| ty.is_integer()).for_each(&mut choose);
+            ints.choices = ints.choices.max(chosen);
         }
         let slots = spots.iter().map(|_| OnceCell::new()).collect();
-        Wiring { control, global, base, class: planner.class, spots, ints, slots }
+        Wiring { control, global, base, class: planner.class, spots, ints, slots, moved: None }
     }
 
     /// One more than the greatest level.
@@ -154,6 +159,7 @@ impl Wiring {
                 INTEGER => self.ints.slots(ty, place),
                 _ => [self.base[column as usize] + place].into(),
             };
+            let now = |slots: Box<[u32]>| self.now(slots);
             let of_global = |var: &VarId| match (program.vars[*var].ty, self.control.get(var)) {
                 (ty, Some(&first)) => (0..width(ty)).rev().map(|bit| first + bit).collect(),
                 (ty, None) => at(self.global[var], ty),
@@ -161,21 +167,33 @@ impl Wiring {
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
             let others = self.spots[class].iter().zip(types).map(|(&spot, ty)| at(spot, ty));
-            globals.chain(others).collect()
+            globals.chain(others).map(now).collect()
         })
     }
 
     /// The slots of an integer that an edge chooses, given how many it chooses before.
     pub fn choice(&self, ty: Type, before: usize) -> Box<[u32]> {
         match ty.is_integer() {
-            true => self.ints.slots(ty, self.ints.columns + self.ints.others + before as u32),
+            true => self.now(self.ints.slots(ty, self.ints.columns + self.ints.others + before as u32)),
             false => [].into(),
         }
     }
-}
 
-fn chooses_integer(expr: &Expr) -> bool {
-    expr.choices().any(|ty| ty.is_integer())
+    /// Where slots stand that may have changed their places.
+    fn now(&self, mut slots: Box<[u32]>) -> Box<[u32]> {
+        if let Some(moved) = &self.moved {
+            slots.iter_mut().for_each(|slot| *slot = moved[*slot as usize]);
+        }
+        slots
+    }
+
+    /// The slots change their places; given is the new one of each.
+    pub fn permute(&mut self, to: &[u32]) {
+        let moved = self.moved.get_or_insert_with(|| (0..to.len() as u32).collect());
+        let slots = self.slots.iter_mut().filter_map(OnceCell::get_mut);
+        let slots = slots.flatten().flatten().chain(moved);
+        slots.for_each(|slot| *slot = to[*slot as usize]);
+    }
 }
 
 /// Finds a place for everything.

@@ -27,6 +27,7 @@ mod calls;
 mod order;
 mod past;
 mod relation;
+mod room;
 mod solve;
 
 use crate::budget::{Budget, Observer};
@@ -49,6 +50,23 @@ impl Engine for Summary {
     }
 
     fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
-        solve::check(task, budget, observer)
+        solve::check(task, budget, observer, room::Reordering::when_large())
+    }
+}
+
+/// The engine with levels reordered after so many images, whether it helps or not: for tests.
+pub struct Reordered(pub u64);
+
+impl Engine for Reordered {
+    fn name(&self) -> &'static str {
+        "summary"
+    }
+
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        Summary.supports(task)
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, observer: &mut dyn Observer) -> Outcome {
+        solve::check(task, budget, observer, room::Reordering::Every(self.0, 0))
     }
 }

@@ -197,10 +197,22 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let same = equal(&mut self.bdd, &entry, &now)?;
             diagonal = self.bdd.and(diagonal, same)?;
         }
-        let mut link_levels: Vec<u32> =
-            links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
-        link_levels.sort_unstable();
+        let link_levels = self.link_levels(proc, &links);
         Ok(Gate { links, link_levels, diagonal, summary, written })
+    }
+
+    fn link_levels(&self, proc: ProcId, links: &[Link]) -> Vec<u32> {
+        let mut levels: Vec<u32> =
+            links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
+        levels.sort_unstable();
+        levels
+    }
+
+    /// A gate after slots have changed their places.
+    pub fn relevelled(&self, proc: ProcId, gate: &Gate) -> Gate {
+        let Gate { ref links, diagonal, summary, ref written, .. } = *gate;
+        let link_levels = self.link_levels(proc, links);
+        Gate { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
     }
 
     /// The first of a field's slots.

@@ -27,6 +27,20 @@ pub(super) struct Plans {
     pub last: u32,
 }
 
+impl Plans {
+    /// Every level has become another one.
+    pub fn relevel(&mut self, level: impl Fn(u32) -> u32) {
+        let what = |what: u32| if what == KEEP || what == QUANTIFY { what } else { level(what) };
+        self.numbers.clear();
+        for (list, number) in self.lists.iter_mut().zip(0..) {
+            let mut moved: Vec<(u32, u32)> = list.iter().map(|&(from, to)| (level(from), what(to))).collect();
+            moved.sort_unstable();
+            *list = moved.into();
+            self.numbers.insert(Rc::clone(list), number);
+        }
+    }
+}
+
 impl Bdd<'_> {
     /// The diagram of a single level.
     pub fn var(&mut self, level: u32) -> Result<Ref, Interrupted> {
