@@ -13,7 +13,7 @@
 //!
 //! # Paper
 //!
-//! \[rudell\], sections 3 and 4; blocks as in \[panda\], where they are fixed beforehand.
+//! \[rudell\]; blocks as in \[panda\]. # Departures: blocks are given by the caller, and not found by affinity.
 //!
 //! # Cost
 //!
