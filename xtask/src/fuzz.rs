@@ -16,7 +16,7 @@ pub use score::Score;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
-use postbop_engine::{Answer, Budget, EngineChoice, Silent, Verdict, engines, verify};
+use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, engines, verify};
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
 use postbop_ir::walk::{Walked, walk};
@@ -225,7 +225,8 @@ fn engine_flaw(
     guards: &[Option<Length>],
 ) -> Option<String> {
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
-    for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
+    let others = [("auto", EngineChoice::Auto), ("reordered", EngineChoice::Only(&REORDERED))];
+    for (name, choice) in named.chain(others) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
             let task = Task { prefer, ..Task::new(program, queries) };
             let shortest = task.shortest();
@@ -253,6 +254,9 @@ fn engine_flaw(
     }
     None
 }
+
+/// Engine `summary` on the program as it is, with levels reordered again and again.
+static REORDERED: Reordered = Reordered(3);
 
 /// A verdict in short.
 fn said(answer: &Answer) -> String {

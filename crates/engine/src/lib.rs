@@ -40,6 +40,7 @@ mod verify;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
+pub use summary::Reordered;
 pub use threads::script::Script;
 pub use verdict::{Answer, Proof, Report, Stats, Verdict, Why};
 pub use verify::{EngineChoice, verify};

@@ -3,13 +3,17 @@
 //! Each family is a function from parameters to source text, a target label and, where the construction says
 //! it, the verdict. A family measures one thing; its function says which, and why the verdict is what it is.
 
+mod choices;
 mod classic;
+mod flow;
 mod integers;
 mod random;
 
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
-     quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS";
+     quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
+     ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | havoc K | \
+     choosy K | adder K | privates N, and each of these with -bug | counter BITS | counter-safe BITS";
 
 /// One program of a family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,10 +60,51 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
             (random::wide(seed, vars, rounds), "ERR", Some(false))
         }
         ("term", &[seed, vars @ (16..)]) => (random::term(seed, vars), "ERR", Some(false)),
-        _ => return Err(format!("no family `{family}` with parameters {parameters:?}; there are {USAGE}")),
+        ("counter", &[k @ 1..=62]) => (choices::counter(k, false), "END", Some(true)),
+        ("counter-safe", &[k @ 1..=62]) => (choices::counter(k, true), "ERR", Some(false)),
+        _ => match spoilable(family, parameters) {
+            Some(source) => (source, "ERR", Some(family.ends_with(BUG))),
+            None => {
+                let problem =
+                    format!("no family `{family}` with parameters {parameters:?}; there are {USAGE}");
+                return Err(problem);
+            }
+        },
     };
     let parameters: Vec<String> = parameters.iter().map(u64::to_string).collect();
     Ok(Instance { name: format!("{family}-{}", parameters.join("-")), source, target, expected })
+}
+
+/// What a family's name ends with if one value is spoilt, so that the target is reached.
+const BUG: &str = "-bug";
+
+/// The program of a family that exists with a bug and without.
+fn spoilable(family: &str, parameters: &[u64]) -> Option<String> {
+    let (name, bug) = match family.strip_suffix(BUG) {
+        Some(name) => (name, true),
+        None => (family, false),
+    };
+    Some(match (name, parameters) {
+        ("ident", &[k @ (1..)]) => flow::ident(k, false, bug),
+        ("swapret", &[k @ (1..)]) => flow::ident(k, true, bug),
+        ("recpass", &[k @ (1..)]) => flow::recpass(k, bug),
+        ("getters", &[k @ (1..)]) => flow::getters(k, bug),
+        ("pairs", &[k @ (1..)]) => flow::pairs(k, bug),
+        ("restore", &[k @ (1..)]) => flow::restore(k, bug),
+        ("chain", &[n @ (1..), k @ (1..)]) => flow::chain(n, k, bug),
+        ("faraway", &[k @ (2..), m @ (1..)]) => flow::faraway(k, m, bug),
+        ("reverse", &[k @ (2..)]) => flow::reverse(k, bug),
+        ("havoc", &[k @ (1..)]) => choices::havoc(k, bug),
+        ("choosy", &[k @ (1..)]) => choices::choosy(k, bug),
+        ("adder", &[k @ (1..)]) => choices::adder(k, bug),
+        ("privates", &[n @ (1..)]) => choices::privates(n, bug),
+        _ => return None,
+    })
+}
+
+/// Names with commas between them.
+fn list(names: &[String]) -> String {
+    names.join(", ")
 }
 
 /// Names `prefix0`, `prefix1` and so on.
@@ -83,12 +128,38 @@ mod tests {
         ("driver", &[1, 6, 4, 3]),
         ("wide", &[1, 8, 3]),
         ("term", &[1, 20]),
+        ("counter", &[3]),
+        ("counter-safe", &[3]),
     ];
+
+    const SPOILABLE: &[(&str, &[u64])] = &[
+        ("ident", &[3]),
+        ("swapret", &[3]),
+        ("recpass", &[3]),
+        ("getters", &[3]),
+        ("pairs", &[3]),
+        ("restore", &[2]),
+        ("chain", &[3, 3]),
+        ("faraway", &[3, 2]),
+        ("reverse", &[3]),
+        ("havoc", &[3]),
+        ("choosy", &[2]),
+        ("adder", &[3]),
+        ("privates", &[3]),
+    ];
+
+    fn small() -> Vec<Instance> {
+        let with_bug = |&(family, parameters): &(&str, _)| {
+            [(family.to_owned(), parameters), (format!("{family}{BUG}"), parameters)]
+        };
+        let spoilable = SPOILABLE.iter().flat_map(with_bug);
+        let all = SMALL.iter().map(|&(family, parameters)| (family.to_owned(), parameters)).chain(spoilable);
+        all.map(|(family, parameters)| instance(&family, parameters).unwrap()).collect()
+    }
 
     #[test]
     fn every_family_mentions_its_target_and_closes_its_blocks() {
-        for &(family, parameters) in SMALL {
-            let instance = instance(family, parameters).unwrap();
+        for instance in small() {
             let source = &instance.source;
             assert!(source.contains(&format!("{}: ", instance.target)), "{source}");
             let count = |word: &str| source.split_whitespace().filter(|&found| found == word).count();
@@ -97,6 +168,25 @@ mod tests {
             assert_eq!(count("begin"), count("end"), "{source}");
             assert!(source.ends_with("end\n"), "{source}");
         }
+    }
+
+    #[test]
+    fn the_judge_agrees_with_the_construction() {
+        let mut judged = 0;
+        for instance in small() {
+            let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
+            let program = reading.program.unwrap_or_else(|| panic!("{}: no program", instance.name));
+            let labels = program.labels.iter().filter(|label| label.name == instance.target);
+            let locs: Vec<_> = labels.map(|label| label.loc).collect();
+            let (Ok(least), Some(expected)) =
+                (postbop_ir::oracle::judge(&program, &[&locs], 200_000), instance.expected)
+            else {
+                continue;
+            };
+            assert_eq!(least[0].is_some(), expected, "{}", instance.name);
+            judged += 1;
+        }
+        assert!(judged >= 2 * SPOILABLE.len(), "{judged} families are small enough to be judged");
     }
 
     #[test]

@@ -27,18 +27,26 @@ pub fn blast(bdd: &mut Bdd, code: &[Ins], source: &impl Wires) -> Result<Bits, I
     let mut stack: Vec<(Type, Bits)> = Vec::new();
     for &ins in code {
         let value = match ins {
-            Ins::Const(ty, value) => (ty, constant(ty, value)),
-            Ins::Field(field) => source.field(bdd, field as usize)?,
-            Ins::Next(set, ty) => (ty, source.next(set as usize)),
-            Ins::Choice(choice) => source.choice(bdd, choice as usize)?,
             Ins::Apply(op) => {
                 let operands = stack.split_off(stack.len() - op.arity());
                 apply(bdd, op, &operands)?
             }
+            ins => leaf(bdd, ins, source)?,
         };
         stack.push(value);
     }
     Ok(stack.pop().expect("a formula is not empty").1)
+}
+
+/// The bits of what has no operands.
+pub(super) fn leaf(bdd: &mut Bdd, ins: Ins, source: &impl Wires) -> Result<(Type, Bits), Interrupted> {
+    Ok(match ins {
+        Ins::Const(ty, value) => (ty, constant(ty, value)),
+        Ins::Field(field) => source.field(bdd, field as usize)?,
+        Ins::Next(set, ty) => (ty, source.next(set as usize)),
+        Ins::Choice(choice) => source.choice(bdd, choice as usize)?,
+        Ins::Apply(op) => unreachable!("{op:?} has operands"),
+    })
 }
 
 /// The number of bits of a type.
@@ -51,7 +59,8 @@ fn constant(ty: Type, value: i64) -> Bits {
     (0..width(ty)).map(bit).collect()
 }
 
-fn apply(bdd: &mut Bdd, op: Op, operands: &[(Type, Bits)]) -> Result<(Type, Bits), Interrupted> {
+/// The bits of an operator's value.
+pub(super) fn apply(bdd: &mut Bdd, op: Op, operands: &[(Type, Bits)]) -> Result<(Type, Bits), Interrupted> {
     let truth = |f: Ref| (Type::Bool, vec![f]);
     Ok(match (op, operands) {
         (Op::Not, [(_, a)]) => truth(!a[0]),

@@ -14,13 +14,18 @@
 //!
 //! # Cost
 //!
-//! A worklist over locations; each set holds one bit per field of its procedure and only grows.
+//! Each set holds one bit per field of its procedure and only grows. All edges are passed once, callees before callers and
+//! what follows before what leads there; then a worklist takes turns: what is live at entries goes up to callers, those
+//! that are furthest down first, and what is live at exits goes down to callees, those that are furthest up first. A chain
+//! of calls so takes two turns, however long it is.
 
 use super::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Loc, LocId, Op, ProcId, Program, Table, VarId};
 use postbop_kit::bits;
 use postbop_kit::groups::Groups;
 use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// For each location the fields whose values matter there.
 pub struct Live {
@@ -110,9 +115,14 @@ struct Solver<'a> {
     /// Edges by the location they lead to, and calls by the procedure they call.
     entering: Groups,
     calls: Groups,
-    work: Vec<LocId>,
-    /// All edges are passed once, the last one first; this is how far that is.
-    swept: EdgeId,
+    /// Where more became live, and what leads there is to be passed again: with the rank of the procedure, least first; and
+    /// on the way down, greatest first.
+    up: BinaryHeap<(Reverse<u32>, LocId)>,
+    down: BinaryHeap<(u32, LocId)>,
+    /// Whether the turn is that of the way down.
+    descending: bool,
+    /// The locations whose edges were passed at least once.
+    passed: Vec<u64>,
     scratch: Vec<u64>,
 }
 
@@ -125,25 +135,25 @@ impl<'a> Solver<'a> {
             _ => None,
         };
         let calls = Groups::new(program.procs.len(), program.edges.pairs().filter_map(called));
-        Solver {
-            program,
-            scopes,
-            live,
-            entering,
-            calls,
-            work: Vec::new(),
-            swept: EdgeId(0),
-            scratch: Vec::new(),
-        }
+        let (up, down, scratch) = Default::default();
+        let passed = vec![0; bits::words(program.locs.len())];
+        Solver { program, scopes, live, entering, calls, up, down, descending: false, passed, scratch }
     }
 
     fn solve(mut self) -> Live {
-        for id in self.program.edges.ids().rev() {
-            self.swept = id;
-            self.pass(id);
-        }
-        self.swept = EdgeId(0);
-        while let Some(loc) = self.work.pop() {
+        self.sweep();
+        loop {
+            let next = match self.descending {
+                true => self.down.pop().map(|(_, loc)| loc),
+                false => self.up.pop().map(|(_, loc)| loc),
+            };
+            let Some(loc) = next else {
+                if self.up.is_empty() && self.down.is_empty() {
+                    return self.live;
+                }
+                self.descending = !self.descending;
+                continue;
+            };
             for at in self.entering.range(loc.index()) {
                 self.pass(EdgeId(self.entering.member(at)));
             }
@@ -154,7 +164,35 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        self.live
+    }
+
+    /// Passes all edges once, callees first, those of a procedure in the order in which a depth-first search leaves their
+    /// locations.
+    fn sweep(&mut self) {
+        let mut procs: Vec<ProcId> = self.program.procs.ids().collect();
+        procs.sort_by_key(|&proc| self.scopes.rank(proc));
+        let entries = procs.iter().map(|&proc| self.program.procs[proc].entry);
+        let mut seen = vec![0; self.passed.len()];
+        let mut path: Vec<(LocId, usize)> = Vec::new();
+        for root in entries.chain(self.program.locs.ids()) {
+            if bits::insert(&mut seen, root.index()) {
+                path.push((root, 0));
+            }
+            while let Some((loc, next)) = path.last_mut() {
+                let edges = self.program.leaving(*loc);
+                if let Some(&edge) = edges.get(*next) {
+                    *next += 1;
+                    let to = self.program.edges[edge].to;
+                    if bits::insert(&mut seen, to.index()) {
+                        path.push((to, 0));
+                    }
+                    continue;
+                }
+                bits::insert(&mut self.passed, loc.index());
+                path.pop();
+                edges.iter().for_each(|&edge| self.pass(edge));
+            }
+        }
     }
 
     /// Makes live before an edge what is live because of it.
@@ -164,21 +202,26 @@ impl<'a> Solver<'a> {
             self.pass_to_exit(edge, callee);
         }
         let before = self.before(edge);
-        self.grow(edge.from, &before);
+        self.grow(edge.from, &before, self.descending);
         self.scratch = before;
     }
 
     /// Makes more live at a location. What leads there is passed again, unless the sweep comes to all of it anyway.
-    fn grow(&mut self, loc: LocId, more: &[u64]) {
+    fn grow(&mut self, loc: LocId, more: &[u64], down: bool) {
         if !self.live.grow(self.program, loc, more) {
             return;
         }
         let proc = self.program.locs[loc].proc;
         let called = self.program.procs[proc].entry == loc;
         let calls = if called { self.calls.of(proc.index()) } else { &[] };
-        let last = self.entering.of(loc.index()).last().max(calls.last());
-        if last.is_some_and(|&last| last >= self.swept.0) {
-            self.work.push(loc);
+        let mut leading = self.entering.of(loc.index()).iter().chain(calls);
+        let from = |&edge: &u32| self.program.edges[EdgeId(edge)].from.index();
+        if leading.any(|edge| bits::contains(&self.passed, from(edge))) {
+            let rank = self.scopes.rank(proc);
+            match down {
+                true => self.down.push((rank, loc)),
+                false => self.up.push((Reverse(rank), loc)),
+            }
         }
     }
 
@@ -227,15 +270,15 @@ impl<'a> Solver<'a> {
             Action::Call { callee, args, results } => {
                 results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
                 let entry = self.live.at(self.program, self.program.procs[*callee].entry);
-                let globals = self.scopes.globals(*callee);
-                for (at, &var) in globals.iter().enumerate() {
-                    match bits::contains(entry, at) {
-                        true => drop(bits::insert(&mut set, field(var))),
-                        false => bits::remove(&mut set, field(var)),
+                for (here, there) in self.scopes.shared(proc, *callee) {
+                    match bits::contains(entry, there) {
+                        true => drop(bits::insert(&mut set, here)),
+                        false => bits::remove(&mut set, here),
                     }
                 }
+                let globals = self.scopes.globals(*callee).len();
                 for (at, arg) in args.iter().enumerate() {
-                    if bits::contains(entry, globals.len() + at) {
+                    if bits::contains(entry, globals + at) {
                         reads(&mut set, arg);
                     }
                 }
@@ -253,9 +296,15 @@ impl<'a> Solver<'a> {
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
         let mut set = vec![0; bits::words(scopes.len(program, callee))];
-        for (at, &var) in scopes.globals(callee).iter().enumerate() {
-            if live(var) && !results.contains(&Some(var)) {
-                bits::insert(&mut set, at);
+        for (here, there) in scopes.shared(proc, callee) {
+            if bits::contains(after, here) {
+                bits::insert(&mut set, there);
+            }
+        }
+        // What a result overwrites does not come from the callee's global.
+        for field in results.iter().flatten().filter_map(|&var| scopes.field(program, callee, var)) {
+            if field < scopes.globals(callee).len() {
+                bits::remove(&mut set, field);
             }
         }
         let first = scopes.first_result(program, callee);
@@ -264,6 +313,6 @@ impl<'a> Solver<'a> {
                 bits::insert(&mut set, first + at);
             }
         }
-        self.grow(program.procs[callee].exit, &set);
+        self.grow(program.procs[callee].exit, &set, true);
     }
 }

@@ -1,6 +1,9 @@
 //! Room `engine/encode`: what engines know of a program before they start.
 
+pub mod affinity;
 pub mod blast;
+pub mod chance;
+pub mod columns;
 pub mod literals;
 pub mod live;
 pub mod machine;

@@ -87,6 +87,21 @@ impl Scopes {
         }
     }
 
+    /// The fields of the globals that a callee touches: in a procedure that calls it, and in the callee.
+    pub fn shared(&self, caller: ProcId, callee: ProcId) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let here = self.globals(caller);
+        let mut at = 0;
+        self.globals(callee).iter().enumerate().map(move |(there, var)| {
+            // As a rule neighbours in one list are neighbours in the other.
+            if here[at] != *var {
+                at += here[at..].partition_point(|other| other < var);
+            }
+            debug_assert_eq!(here[at], *var, "callers touch what callees touch");
+            at += 1;
+            (at - 1, there)
+        })
+    }
+
     /// The position of a local among its procedure's.
     pub fn place(&self, local: VarId) -> u32 {
         self.place[local]

@@ -2,26 +2,27 @@
 //!
 //! # Idea
 //!
-//! Procedures share levels. A global has a place of its own; the locals and results of every procedure share one row
-//! of places, the *slots*, so a program with a thousand procedures needs no more levels than its largest one. Each
-//! slot has four levels side by side: the value at entry, now, next, and one by which arguments and results pass
-//! between caller and callee.
+//! Procedures share levels. A global has a place of its own, and so has each column of variables that calls copy into each
+//! other ([`super::columns`]). The other locals and results of a procedure stand behind the column that they have most to do
+//! with, and procedures share these places too: a program with a thousand procedures needs hardly more levels than its
+//! largest one. Each place is a *slot* of four levels side by side: the value at entry, now, next, and one by
+//! which arguments and results pass between caller and callee.
 //!
-//! What belongs together stands together: among globals, and among the locals of each procedure, the order is grown
-//! by always adding the variable that occurs most with those placed last; and a local stands behind the global it occurs
-//! most with. Integers are interleaved bit by bit behind the Booleans. What says where a run is, if a translation knows that,
-//! comes before everything else. Procedures that are alike are wired alike, and what is alike in them counts as often as it
-//! is there.
+//! What belongs together stands together ([`super::affinity`]): columns among each other, and the locals of each procedure.
+//! Integers are interleaved bit by bit behind the Booleans, and among them the integers that an edge may choose. What
+//! says where a run is, if a translation knows that, comes before everything else. Procedures that are alike, with the same
+//! columns, are wired alike.
 //!
 //! # Paper
 //!
 //! \[bebop\] section 4 names the cost of having all variables; sharing levels between procedures is ours.
 
+use super::affinity::{Affinities, Tie, order};
+use super::columns::{NONE, Node, Nodes, columns};
 use super::machine::code::Machine;
-use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Type, VarId};
-use postbop_kit::groups::Groups;
+use postbop_ir::{Action, Expr, ProcId, Table, Type, VarId};
+use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
-use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
 
@@ -38,9 +39,12 @@ pub enum Role {
     Pass = 3,
 }
 
+/// How many levels a slot has.
+pub const ROLES: u32 = 4;
+
 /// The level at which a slot plays a role.
 pub fn level(slot: u32, role: Role) -> u32 {
-    slot * 4 + role as u32
+    slot * ROLES + role as u32
 }
 
 /// For each field of a procedure the slots of its bits, least significant first.
@@ -50,30 +54,57 @@ pub type Slots = Vec<Box<[u32]>>;
 pub struct Wiring {
     /// The first slot of each global that comes before everything else.
     control: HashMap<VarId, u32>,
-    /// The place of each global among its kind: Booleans, or integers.
-    global: HashMap<VarId, u32>,
-    /// For each Boolean global its slot, and one more: behind it stand the locals that belong to it.
+    /// The place of each other global.
+    global: HashMap<VarId, Spot>,
+    /// For each Boolean column its slot, and one more: behind it stand the locals that belong to it.
     base: Vec<u32>,
-    /// For each class of procedures where its locals and results stand: Booleans behind some global, integers in a row.
+    /// The class of each procedure: those with the same spots.
+    class: Table<ProcId, u32>,
+    /// For each class where its locals and results stand.
     spots: Vec<Box<[Spot]>>,
-    /// The first slot of integers, how many globals and how many others there are, and their greatest width.
-    ints: (u32, u32, u32),
-    widest: u32,
-    classes: Vec<OnceCell<Slots>>,
+    ints: Integers,
+    slots: Vec<OnceCell<Slots>>,
+    /// Where each slot stands now, if slots have changed their places.
+    moved: Option<Vec<u32>>,
 }
 
-/// Where a local or a result stands: behind which Boolean global, or `INTEGER`, and at which place there.
+/// Where integers stand.
+#[derive(Clone, Copy, Default)]
+struct Integers {
+    /// The first slot.
+    first: u32,
+    /// How many places there are for columns, for others, and for choices.
+    columns: u32,
+    others: u32,
+    choices: u32,
+    /// The greatest width.
+    widest: u32,
+}
+
+impl Integers {
+    /// The slots of an integer: those of one bit stand together, the most significant first.
+    fn slots(self, ty: Type, place: u32) -> Box<[u32]> {
+        (0..width(ty)).map(|bit| self.first + (self.widest - 1 - bit) * self.places() + place).collect()
+    }
+
+    fn places(self) -> u32 {
+        self.columns + self.others + self.choices
+    }
+}
+
+/// Where a Boolean stands: in or behind which column, and at which place there. Of an integer, `INTEGER` and its place.
 type Spot = (u32, u32);
 
 const INTEGER: u32 = u32::MAX;
+
+fn width(ty: Type) -> u32 {
+    ty.bits().map_or(64, u32::from)
+}
 
 impl Wiring {
     /// The wiring of a program.
     pub fn new(machine: &Machine) -> Self {
         let program = machine.program;
-        let models = machine.kin.models();
-        let affinities = Affinities::new(machine, &models);
-        let width = |ty: Type| ty.bits().map_or(64, u32::from);
         let mut next = 0;
         let mut control = HashMap::default();
         for &var in &program.control {
@@ -81,249 +112,260 @@ impl Wiring {
             next += width(program.vars[var].ty);
         }
         let globals: Vec<VarId> = program.globals().filter(|var| !control.contains_key(var)).collect();
-        let mut global = HashMap::default();
-        let mut count = [0, 0];
-        for var in affinities.order(&globals) {
-            let kind = program.vars[var].ty.is_integer() as usize;
-            global.insert(var, count[kind]);
-            count[kind] += 1;
-        }
-        let mut room = vec![0; count[0] as usize + 1];
-        let mut ints = 0;
-        let spots: Vec<Box<[Spot]>> = models
-            .iter()
-            .map(|&proc| spots(program, &affinities, &global, proc, &mut room, &mut ints))
-            .collect();
-        let mut base = Vec::with_capacity(room.len());
-        for more in room {
+        let mut planner = Planner::new(machine, &globals);
+        let spots: Vec<Box<[Spot]>> = (0..planner.reps.len()).map(|class| planner.spots(class)).collect();
+        let mut base = Vec::with_capacity(planner.room.len());
+        for &more in &planner.room {
             base.push(next);
             next += 1 + more;
         }
-        let widths = models.iter().flat_map(|&proc| machine.scopes.types(program, proc).map(width));
-        let widest = widths.max().unwrap_or(0);
-        let classes = models.iter().map(|_| OnceCell::new()).collect();
-        Wiring { control, global, base, spots, ints: (next, count[1], ints), widest, classes }
+        let global = globals.iter().map(|&var| (var, planner.place[planner.column[var.0 as usize] as usize]));
+        let global = global.collect();
+        let mut ints = Integers { first: next, ..planner.ints };
+        let types = machine.kin.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
+        ints.widest = types.filter(|ty| ty.is_integer()).map(width).max().unwrap_or(0);
+        for edge in program.edges.iter() {
+            let mut chosen = 0;
+            let mut choose = |ty: Type| {
+                chosen += 1;
+                ints.widest = ints.widest.max(width(ty));
+            };
+            let of_exprs = edge.action.exprs().flat_map(Expr::choices);
+            let havocked: &[VarId] = if let Action::Havoc(vars) = &edge.action { vars } else { &[] };
+            let types = of_exprs.chain(havocked.iter().map(|&var| program.vars[var].ty));
+            types.filter(|ty| ty.is_integer()).for_each(&mut choose);
+            ints.choices = ints.choices.max(chosen);
+        }
+        let slots = spots.iter().map(|_| OnceCell::new()).collect();
+        Wiring { control, global, base, class: planner.class, spots, ints, slots, moved: None }
     }
 
     /// One more than the greatest level.
     pub fn levels(&self) -> u32 {
-        let (first, globals, others) = self.ints;
-        level(first + (globals + others) * self.widest, Role::Entry)
+        level(self.ints.first + self.ints.places() * self.ints.widest, Role::Entry)
+    }
+
+    /// A number that is the same for procedures that have the same slots.
+    pub fn class(&self, proc: ProcId) -> u32 {
+        self.class[proc]
     }
 
     /// The slots of a procedure's fields.
     pub fn slots(&self, machine: &Machine, proc: ProcId) -> &Slots {
         let (program, scopes) = (machine.program, &machine.scopes);
-        let class = machine.kin.procs[proc] as usize;
-        self.classes[class].get_or_init(|| {
+        let class = self.class[proc] as usize;
+        self.slots[class].get_or_init(|| {
+            let at = |(column, place): Spot, ty: Type| match column {
+                INTEGER => self.ints.slots(ty, place),
+                _ => [self.base[column as usize] + place].into(),
+            };
+            let now = |slots: Box<[u32]>| self.now(slots);
             let of_global = |var: &VarId| match (program.vars[*var].ty, self.control.get(var)) {
-                (ty, Some(&first)) => {
-                    (0..ty.bits().map_or(0, u32::from)).rev().map(|bit| first + bit).collect()
-                }
-                (Type::Bool, None) => [self.base[self.global[var] as usize]].into(),
-                (ty, None) => self.integer(ty, self.global[var]),
+                (ty, Some(&first)) => (0..width(ty)).rev().map(|bit| first + bit).collect(),
+                (ty, None) => at(self.global[var], ty),
             };
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
-            let others = self.spots[class].iter().zip(types).map(|(&(behind, place), ty)| match behind {
-                INTEGER => self.integer(ty, self.ints.1 + place),
-                _ => [self.base[behind as usize] + 1 + place].into(),
-            });
-            globals.chain(others).collect()
+            let others = self.spots[class].iter().zip(types).map(|(&spot, ty)| at(spot, ty));
+            globals.chain(others).map(now).collect()
         })
     }
 
-    /// The slots of an integer: those of one bit stand together, the most significant first.
-    fn integer(&self, ty: Type, place: u32) -> Box<[u32]> {
-        let (first, globals, others) = self.ints;
-        let width = ty.bits().map_or(0, u32::from);
-        (0..width).map(|bit| first + (self.widest - 1 - bit) * (globals + others) + place).collect()
+    /// The slots of an integer that an edge chooses, given how many it chooses before.
+    pub fn choice(&self, ty: Type, before: usize) -> Box<[u32]> {
+        match ty.is_integer() {
+            true => self.now(self.ints.slots(ty, self.ints.columns + self.ints.others + before as u32)),
+            false => [].into(),
+        }
+    }
+
+    /// Where slots stand that may have changed their places.
+    fn now(&self, mut slots: Box<[u32]>) -> Box<[u32]> {
+        if let Some(moved) = &self.moved {
+            slots.iter_mut().for_each(|slot| *slot = moved[*slot as usize]);
+        }
+        slots
+    }
+
+    /// The slots change their places; given is the new one of each.
+    pub fn permute(&mut self, to: &[u32]) {
+        let moved = self.moved.get_or_insert_with(|| (0..to.len() as u32).collect());
+        let slots = self.slots.iter_mut().filter_map(OnceCell::get_mut);
+        let slots = slots.flatten().flatten().chain(moved);
+        slots.for_each(|slot| *slot = to[*slot as usize]);
     }
 }
 
-/// Where the locals and results of a procedure stand. `room` and `ints` grow to what any procedure needs.
-fn spots(
-    program: &Program,
-    affinities: &Affinities,
-    global: &HashMap<VarId, u32>,
-    proc: ProcId,
-    room: &mut [u32],
-    ints: &mut u32,
-) -> Box<[Spot]> {
-    let data = &program.procs[proc];
-    let last = room.len() as u32 - 1;
-    let mut taken: HashMap<u32, u32> = HashMap::default();
-    let mut take = |behind: u32| {
-        let place = taken.entry(behind).or_default();
-        *place += 1;
-        let room = if behind == INTEGER { &mut *ints } else { &mut room[behind as usize] };
-        *room = (*room).max(*place);
-        (behind, *place - 1)
-    };
-    let mut spot: HashMap<VarId, Spot> = HashMap::default();
-    for var in affinities.order(&data.locals) {
-        let behind = match program.vars[var].ty {
-            Type::Bool => affinities.anchor(program, global, &spot, var).unwrap_or(last),
-            _ => INTEGER,
+/// Finds a place for everything.
+struct Planner<'m, 'a> {
+    machine: &'m Machine<'a>,
+    nodes: Nodes,
+    models: Vec<ProcId>,
+    affinities: Affinities,
+    /// The column of each variable and result that is in one.
+    column: Vec<u32>,
+    /// Where each column stands.
+    place: Vec<Spot>,
+    class: Table<ProcId, u32>,
+    /// For each class its first member.
+    reps: Vec<ProcId>,
+    /// How many places there are behind each Boolean column, and behind all.
+    room: Vec<u32>,
+    ints: Integers,
+}
+
+impl<'m, 'a> Planner<'m, 'a> {
+    fn new(machine: &'m Machine<'a>, globals: &[VarId]) -> Self {
+        let program = machine.program;
+        let nodes = Nodes::new(program);
+        let models = machine.kin.models();
+        let (column, columns) = columns(machine, &nodes, globals);
+        let affinities = Affinities::new(machine, &nodes, &models);
+        let (mut rows, mut row, mut reps) = (Rows::default(), Vec::new(), Vec::new());
+        let mut class = |proc: ProcId| {
+            row.clear();
+            row.push(machine.kin.procs[proc] as u64);
+            row.extend(nodes.of(program, proc).map(|node| column[node as usize] as u64));
+            let (class, new) = rows.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
+            if new {
+                reps.push(proc);
+            }
+            class
         };
-        spot.insert(var, take(behind));
+        let class: Table<ProcId, u32> = program.procs.ids().map(&mut class).collect();
+        let (place, room, ints) = (vec![(INTEGER, 0); columns], Vec::new(), Integers::default());
+        let mut planner =
+            Planner { machine, nodes, models, affinities, column, place, class, reps, room, ints };
+        planner.place_columns();
+        planner
     }
-    let locals: Vec<Spot> = data.locals.iter().map(|var| spot[var]).collect();
-    let results = data.results.iter().map(|ty| take(if ty.is_integer() { INTEGER } else { last }));
-    locals.into_iter().chain(results).collect()
-}
 
-/// How much variables have to do with each other.
-struct Affinities {
-    /// Which two variables are tied how strongly; two may be tied several times.
-    ties: Vec<(VarId, VarId, u32)>,
-    /// For each variable where its ties are; twice the number, and one more where it is the second.
-    of: Groups,
-}
+    /// The counterpart, in the model of a procedure, of its local or result at this place.
+    fn counterparts(&self, proc: ProcId) -> (Vec<Node>, Vec<Node>) {
+        let model = self.models[self.machine.kin.procs[proc] as usize];
+        let of = |proc| self.nodes.of(self.machine.program, proc).collect();
+        (of(proc), of(model))
+    }
 
-/// More variables than this keep the order of the source: ordering takes quadratic time.
-const MOST_ORDERED: usize = 3_000;
+    /// Orders the columns.
+    fn place_columns(&mut self) {
+        let mut ties: Vec<Tie> = Vec::new();
+        let column = |node: Node| self.column[node as usize];
+        let mut tie = |a: u32, b: u32, strength| {
+            if a != NONE && b != NONE && a != b {
+                ties.push((a, b, strength));
+            }
+        };
+        for &(a, b, strength) in &self.affinities.calls {
+            tie(column(a), column(b), strength);
+        }
+        for &rep in &self.reps {
+            let (own, model) = self.counterparts(rep);
+            let here: HashMap<Node, u32> =
+                model.iter().copied().zip(own.iter().map(|&node| column(node))).collect();
+            let of_partner = |node: Node| here.get(&node).copied().unwrap_or_else(|| column(node));
+            // What is in no column speaks for the column that it is tied to most, and will stand behind.
+            let mut speaks: HashMap<Node, u32> = HashMap::default();
+            for (&node, &at) in here.iter().filter(|_| !self.place.is_empty()) {
+                let partners = self.affinities.partners(node).into_iter();
+                let partners = partners.map(|(partner, strength)| (strength, Reverse(of_partner(partner))));
+                let best = partners.filter(|(_, Reverse(partner))| *partner != NONE).max();
+                let best = best.map_or(NONE, |(_, Reverse(partner))| partner);
+                speaks.insert(node, if at == NONE { best } else { at });
+            }
+            for &node in &model {
+                for (partner, strength) in self.affinities.partners(node) {
+                    let other = speaks.get(&partner).copied().unwrap_or_else(|| column(partner));
+                    tie(speaks.get(&node).copied().unwrap_or(NONE), other, strength);
+                }
+            }
+        }
+        for var in self.machine.program.globals().filter(|var| column(var.0) != NONE) {
+            for (partner, strength) in self.affinities.partners(var.0) {
+                if (partner as usize) < self.machine.program.vars.len()
+                    && self.machine.program.is_global(VarId(partner))
+                {
+                    tie(column(var.0), column(partner), strength);
+                }
+            }
+        }
+        let mut is_integer = vec![false; self.place.len()];
+        for (node, &column) in self.column.iter().enumerate().filter(|(_, column)| **column != NONE) {
+            is_integer[column as usize] = self.nodes.is_integer(self.machine.program, node as u32);
+        }
+        let mut booleans = 0;
+        for at in order(self.place.len(), &ties) {
+            let (kind, count) = match is_integer[at as usize] {
+                true => (INTEGER, &mut self.ints.columns),
+                false => (booleans, &mut booleans),
+            };
+            self.place[at as usize] = if kind == INTEGER { (INTEGER, *count) } else { (kind, 0) };
+            *count += 1;
+        }
+        self.room = vec![0; booleans as usize + 1];
+    }
 
-impl Affinities {
-    /// Those of the globals, and of the locals of each model.
-    fn new(machine: &Machine, models: &[ProcId]) -> Self {
-        let (program, kin) = (machine.program, &machine.kin);
-        let mut all = Affinities { ties: Vec::new(), of: Groups::default() };
-        let mut counts = vec![0u32; kin.edge_classes];
-        kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
-        for (id, edge) in program.edges.pairs() {
-            // The first of a class speaks for all of them.
-            let count = std::mem::take(&mut counts[kin.edges[id] as usize]);
-            if count == 0 {
+    /// Where the locals and results of a class stand. Those without a column stand behind one, in an order in which those
+    /// that belong together are close.
+    fn spots(&mut self, class: usize) -> Box<[Spot]> {
+        let (own, model) = self.counterparts(self.reps[class]);
+        let local: HashMap<Node, u32> = model.iter().zip(0..).map(|(&node, at)| (node, at)).collect();
+        let mut ties: Vec<Tie> = Vec::new();
+        for (at, &twin) in model.iter().enumerate() {
+            for (partner, strength) in self.affinities.partners(twin) {
+                match local.get(&partner) {
+                    Some(&other) if other > at as u32 => ties.push((at as u32, other, strength)),
+                    _ => {}
+                }
+            }
+        }
+        let mut spots: Vec<Option<Spot>> =
+            own.iter().map(|&node| self.place.get(self.column[node as usize] as usize).copied()).collect();
+        let (last, mut others) = (self.room.len() as u32 - 1, 0);
+        let mut rooms: HashMap<u32, Vec<usize>> = HashMap::default();
+        for at in order(own.len(), &ties) {
+            let at = at as usize;
+            if spots[at].is_some() {
                 continue;
             }
-            let first = all.ties.len();
-            edge.action.exprs().for_each(|expr| all.within(expr));
-            match &edge.action {
-                Action::Assign { targets, values, .. } => {
-                    for (&target, value) in targets.iter().zip(values) {
-                        let reads: Vec<VarId> = value.reads().take(8).collect();
-                        reads.iter().for_each(|&read| all.tie(target, read, 16 / reads.len() as u32));
-                    }
-                }
-                Action::Call { args, results, .. } => {
-                    let passed: Vec<VarId> = args.iter().flat_map(|arg| arg.reads().take(2)).collect();
-                    let vars: Vec<VarId> =
-                        passed.into_iter().chain(results.iter().flatten().copied()).collect();
-                    vars.windows(2).for_each(|pair| all.tie(pair[0], pair[1], 2));
-                }
-                _ => {}
+            if self.nodes.is_integer(self.machine.program, own[at]) {
+                spots[at] = Some((INTEGER, self.ints.columns + others));
+                others += 1;
+                continue;
             }
-            let model = &program.procs[models[kin.procs[program.locs[edge.from].proc] as usize]];
-            let of_model = |var: VarId| match program.is_global(var) {
-                true => var,
-                false => model.locals[machine.scopes.place(var) as usize],
-            };
-            for (a, b, strength) in &mut all.ties[first..] {
-                (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
-            }
+            let (behind, partner) = self.anchor(&spots, &local, model[at]).unwrap_or((last, None));
+            let room = rooms.entry(behind).or_default();
+            let after =
+                room.iter().position(|&other| Some(other) == partner).map_or(room.len(), |place| place + 1);
+            room.insert(after, at);
+            // The place within is found when all are there.
+            spots[at] = Some((behind, 1));
         }
-        let ends = |(at, &(a, b, _)): (usize, &(VarId, VarId, u32))| {
-            [(a.index(), 2 * at as u32), (b.index(), 2 * at as u32 + 1)]
-        };
-        all.of = Groups::new(program.vars.len(), all.ties.iter().enumerate().flat_map(ends));
-        all
+        for (&behind, members) in &rooms {
+            self.room[behind as usize] = self.room[behind as usize].max(members.len() as u32);
+            members.iter().zip(1..).for_each(|(&at, place)| spots[at] = Some((behind, place)));
+        }
+        self.ints.others = self.ints.others.max(others);
+        spots.into_iter().flatten().collect()
     }
 
-    /// The partners of a variable, in order, and how strongly each is tied to it.
-    fn partners(&self, var: VarId) -> SmallVec<[(VarId, u32); 16]> {
-        let partner = |&end: &u32| {
-            let (a, b, strength) = self.ties[end as usize / 2];
-            (if end.is_multiple_of(2) { b } else { a }, strength)
-        };
-        let mut partners: SmallVec<[(VarId, u32); 16]> =
-            self.of.of(var.index()).iter().map(partner).collect();
-        partners.sort_unstable();
-        partners.dedup_by(|next, kept| {
-            let same = next.0 == kept.0;
-            kept.1 = kept.1.saturating_add(if same { next.1 } else { 0 });
-            same
-        });
-        partners
-    }
-
-    /// The Boolean global behind which a local is to stand: the one it is tied to most, or else the one of the local it
-    /// is tied to most, of those that have a place.
+    /// The Boolean column behind which a local is to stand: the one, of those with a place, that it is tied to most, or that
+    /// of the local that it is tied to most; and this local.
     fn anchor(
         &self,
-        program: &Program,
-        global: &HashMap<VarId, u32>,
-        spot: &HashMap<VarId, Spot>,
-        var: VarId,
-    ) -> Option<u32> {
-        let partners = self.partners(var);
-        let is_bool = |var: &VarId| program.vars[*var].ty == Type::Bool;
-        let best = |place: &dyn Fn(&VarId) -> Option<u32>| {
-            let placed = partners.iter().filter(|(other, _)| is_bool(other));
-            let placed =
-                placed.filter_map(|(other, strength)| Some((*strength, Reverse(*other), place(other)?)));
-            placed.max().map(|(_, _, behind)| behind)
-        };
-        best(&|other| global.get(other).copied())
-            .or_else(|| best(&|other| spot.get(other).map(|spot| spot.0)))
-    }
-
-    fn tie(&mut self, a: VarId, b: VarId, strength: u32) {
-        if a != b {
-            self.ties.push((a, b, strength));
-        }
-    }
-
-    /// Operands of one operator belong together, more so than neighbours in a long expression.
-    fn within(&mut self, expr: &Expr) {
-        let mut stack: SmallVec<[(Option<VarId>, Option<VarId>); 8]> = SmallVec::new();
-        for &op in &expr.code {
-            let operands = &stack[stack.len() - op.arity()..];
-            let variable = |var| (Some(var), Some(var));
-            let ends = match op {
-                Op::Var(var) | Op::Next(var) => variable(var),
-                Op::Const(..) | Op::Choice(_) => (None, None),
-                Op::Not | Op::Neg(_) => operands[0],
-                _ => {
-                    for pair in operands.windows(2) {
-                        let leaves = pair.iter().all(|(first, last)| first == last);
-                        if let (Some(a), Some(b)) = (pair[0].1, pair[1].0) {
-                            self.tie(a, b, if leaves { 16 } else { 2 });
-                        }
-                    }
-                    let first = operands.iter().find_map(|operand| operand.0);
-                    let last = operands.iter().rev().find_map(|operand| operand.1);
-                    (first, last)
-                }
+        spots: &[Option<Spot>],
+        local: &HashMap<Node, u32>,
+        node: Node,
+    ) -> Option<(u32, Option<usize>)> {
+        let placed = self.affinities.partners(node).into_iter().filter_map(|(partner, strength)| {
+            let at = local.get(&partner).map(|&at| at as usize);
+            let spot = match at {
+                Some(at) => spots[at],
+                None => self.place.get(self.column[partner as usize] as usize).copied(),
             };
-            stack.truncate(stack.len() - op.arity());
-            stack.push(ends);
-        }
-    }
-
-    /// The variables, all of one scope, in an order in which those that belong together are close.
-    fn order(&self, vars: &[VarId]) -> Vec<VarId> {
-        if vars.len() > MOST_ORDERED {
-            return vars.to_vec();
-        }
-        let mut left: Vec<VarId> = vars.to_vec();
-        let mut pull: HashMap<VarId, u64> = HashMap::default();
-        let mut ordered = Vec::with_capacity(vars.len());
-        while !left.is_empty() {
-            // Among equals the one declared first.
-            let best = (0..left.len())
-                .rev()
-                .max_by_key(|&at| pull.get(&left[at]).copied().unwrap_or(0))
-                .unwrap_or(0);
-            let var = left.remove(best);
-            for value in pull.values_mut() {
-                *value -= *value / 4;
-            }
-            for (partner, strength) in self.partners(var) {
-                *pull.entry(partner).or_default() += (strength as u64) << 16;
-            }
-            ordered.push(var);
-        }
-        ordered
+            let (behind, place) = spot.filter(|&(behind, _)| behind != INTEGER)?;
+            Some((strength, place == 0, Reverse(partner), behind, at))
+        });
+        placed.max().map(|(_, _, _, behind, at)| (behind, at))
     }
 }

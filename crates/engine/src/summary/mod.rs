@@ -27,15 +27,13 @@ mod calls;
 mod order;
 mod past;
 mod relation;
+mod room;
 mod solve;
 
 use crate::budget::Budget;
 use crate::engine::{Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
-use postbop_ir::{Edge, Expr, Proc, Task, Type, VarId};
-
-/// Diagrams are walked as deep as they have levels, four for each bit.
-const MOST_BITS: usize = 10_000;
+use postbop_ir::Task;
 
 /// The engine.
 pub struct Summary;
@@ -49,27 +47,32 @@ impl Engine for Summary {
         Wants { reduced: true, threads: false, integers: false }
     }
 
-    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
-        let width = |&var: &VarId| task.program.vars[var].ty.bits().map_or(0, usize::from);
-        let locals = |proc: &Proc| proc.locals.iter().map(width).sum::<usize>();
-        let globals: usize = task.program.globals().map(|var| width(&var)).sum();
-        let results =
-            |proc: &Proc| proc.results.iter().map(|ty| ty.bits().map_or(0, usize::from)).sum::<usize>();
-        let locals = task.program.procs.iter().map(|proc| locals(proc) + results(proc)).max();
-        let choices = |edge: &Edge| {
-            edge.action.exprs().flat_map(Expr::choices).filter_map(Type::bits).map(usize::from).sum()
-        };
-        let choices: Option<usize> = task.program.edges.iter().map(choices).max();
-        let bits = globals + locals.unwrap_or(0) + choices.unwrap_or(0);
-        if bits > MOST_BITS {
-            return Err(Unsupported(format!(
-                "{bits} bits in scope at once; `summary` takes up to {MOST_BITS}"
-            )));
-        }
+    fn supports(&self, _: &Task) -> Result<(), Unsupported> {
         Ok(())
     }
 
     fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        solve::check(task, budget, listener)
+        solve::check(task, budget, listener, room::Reordering::when_large())
+    }
+}
+
+/// The engine with levels reordered after so many images, whether it helps or not: for tests.
+pub struct Reordered(pub u64);
+
+impl Engine for Reordered {
+    fn name(&self) -> &'static str {
+        "reordered"
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { reduced: false, ..Summary.wants() }
+    }
+
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        Summary.supports(task)
+    }
+
+    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        solve::check(task, budget, listener, room::Reordering::Every(self.0, 0))
     }
 }

@@ -19,8 +19,9 @@ use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, Origin, Past};
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
-use postbop_ir::{EdgeId, Id, LocId, ProcId, Table};
+use postbop_ir::{EdgeId, Id, Length, LocId, ProcId, Table};
 use postbop_kit::bdd::{Assignment, Interrupted, Ref};
+use postbop_kit::bits;
 use postbop_kit::groups::Groups;
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
@@ -31,7 +32,20 @@ use std::rc::Rc;
 type Valued = (Literals, Row);
 
 /// A location, and what is known of the entry.
-type Point = (LocId, Literals);
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Point {
+    loc: LocId,
+    entry: Literals,
+    /// Where many arrived: it arrived before this time.
+    before: u64,
+}
+
+impl Point {
+    /// At some time.
+    pub fn new(loc: LocId, entry: Literals) -> Self {
+        Point { loc, entry, before: u64::MAX }
+    }
+}
 
 /// The past of a fixpoint.
 pub struct Recall<'m, 'a, 'w, 't> {
@@ -64,6 +78,11 @@ struct Found {
 
 /// So many arrivals are looked at one by one.
 const FEW: usize = 12;
+
+/// The time of an arrival as a sequence number; a distance may be too large to be one, and then none is asked for.
+fn number(time: &Length) -> u64 {
+    time.small().unwrap_or(u64::MAX)
+}
 
 const CERTAIN: &str = "what arrived came from somewhere";
 
@@ -107,14 +126,26 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         }
     }
 
-    /// The earliest arrival with a path edge of these values.
-    fn arrival(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<u32, Interrupted> {
+    /// An arrival with a path edge of these values: the earliest, or else one of the last before the given time.
+    fn arrival(&mut self, point: &Point, goal: &[u64]) -> Result<u32, Interrupted> {
+        let Point { loc, ref entry, before } = *point;
         let first = self.first[loc];
         let sole = self.arrivals.get(first as usize + 1).is_none_or(|next| next.loc != loc);
         if sole {
             return Ok(first);
         }
         self.decide(self.proc(loc), goal, entry, |_| Role::Now);
+        // The set that led on had just arrived, as a rule. A shortest trace needs the earliest.
+        if before != u64::MAX && !self.solver.task.shortest() {
+            let here = &self.arrivals[first as usize..];
+            let end =
+                here.partition_point(|arrival| arrival.loc == loc && arrival.time < Length::from(before));
+            for at in (0..end).rev().take(FEW) {
+                if self.solver.encoder.bdd.meets(here[at].set, &self.assignment)? {
+                    return Ok(first + at as u32);
+                }
+            }
+        }
         self.earliest(loc, false)
     }
 
@@ -177,13 +208,15 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// How a point was reached.
-    fn recall(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
-        let Some(signature) = self.signature(loc) else { return self.find(loc, entry, goal) };
+    fn recall(&mut self, point: &Point, goal: &[u64]) -> Result<Found, Interrupted> {
+        let Some(signature) = self.signature(point.loc) else { return self.find(point, goal) };
+        let entry = &point.entry;
         let mut memo = std::mem::take(&mut self.memo);
         let words = memo.start((signature as u64) << 32 | entry.len() as u64);
         words.extend(entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64));
         words.extend_from_slice(goal);
-        let found = memo.get(|| self.find(loc, entry, goal));
+        // What others find who ask the same must be an answer at any time.
+        let found = memo.get(|| self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
         self.memo = memo;
         found
     }
@@ -227,9 +260,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// Finds out how a point was reached.
-    fn find(&mut self, loc: LocId, entry: &[Literal], goal: &[u64]) -> Result<Found, Interrupted> {
-        let at = self.arrival(loc, entry, goal)?;
-        let arrival = at - self.first[loc];
+    fn find(&mut self, point: &Point, goal: &[u64]) -> Result<Found, Interrupted> {
+        let at = self.arrival(point, goal)?;
+        let (arrival, entry) = (at - self.first[point.loc], &point.entry);
         match self.arrivals[at as usize].cause {
             Cause::Start | Cause::Enter(..) => {
                 Ok(Found { arrival, before: Default::default(), inside: Default::default() })
@@ -248,13 +281,18 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// What was found, at this very location.
     fn origin_of(&self, loc: LocId, Found { arrival, before: (entry, row), inside }: Found) -> Origin<Point> {
         let program = self.solver.encoder.machine.program;
-        match self.arrivals[(self.first[loc] + arrival) as usize].cause {
+        let Arrival { cause, ref time, .. } = self.arrivals[(self.first[loc] + arrival) as usize];
+        let before = number(time);
+        match cause {
             Cause::Start | Cause::Enter(..) => Origin::Entry,
-            Cause::Edge(edge, _) => Origin::Step { from: (program.edges[edge].from, entry), row, edge },
+            Cause::Edge(edge, _) => {
+                Origin::Step { from: Point { loc: program.edges[edge].from, entry, before }, row, edge }
+            }
             Cause::Return(site, ..) => {
                 let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
-                let exit = (program.procs[callee].exit, inside.0);
-                Origin::Return { from: (program.edges[edge].from, entry), row, edge, exit, inside: inside.1 }
+                let exit = Point::new(program.procs[callee].exit, inside.0);
+                let from = Point { loc: program.edges[edge].from, entry, before };
+                Origin::Return { from, row, edge, exit, inside: inside.1 }
             }
         }
     }
@@ -288,7 +326,12 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let site = Rc::clone(site);
         let (pass, changed) = (site.pass.0, &site.changed);
         let loc = self.solver.encoder.machine.program.edges[edge].from;
-        let next = |field| if changed.contains(&field) { Role::Next } else { Role::Now };
+        let mut renewed =
+            vec![0; bits::words(self.solver.encoder.machine.layout(self.proc(loc)).fields.len())];
+        for &field in changed {
+            bits::insert(&mut renewed, field);
+        }
+        let next = |field| if bits::contains(&renewed, field) { Role::Next } else { Role::Now };
         self.decide(self.proc(loc), goal, entry, next);
         let mut found = None;
         for at in lifts {
@@ -315,10 +358,14 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let callee = machine.callee(edge);
         let first = machine.scopes.first_result(machine.program, callee);
         let written = &self.solver.known_gate(callee).written;
+        let mut back = vec![0; bits::words(machine.layout(callee).fields.len())];
+        for &(_, there) in &call.back {
+            bits::insert(&mut back, there);
+        }
         let role = |field: usize| match field {
-            field if !call.back.iter().any(|&(_, there)| there == field) => None,
+            field if !bits::contains(&back, field) => None,
             field if field >= first => Some(Role::Pass),
-            field if written.contains(&field) => Some(Role::Next),
+            field if written.binary_search(&field).is_ok() => Some(Role::Next),
             _ => Some(Role::Now),
         };
         self.row(callee, picked, role)
@@ -331,8 +378,8 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
             let here = if link.param { Role::Pass } else { Role::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);
             for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.role)) {
-                literals
-                    .extend(picked.iter().filter(|(level, _)| *level == from).map(|&(_, truth)| (to, truth)));
+                let found = picked.binary_search_by_key(&from, |&(level, _)| level);
+                literals.extend(found.map(|at| (to, picked[at].1)));
             }
         }
         literals.sort_unstable();
@@ -344,12 +391,12 @@ impl Past for Recall<'_, '_, '_, '_> {
     type Point = Point;
 
     fn loc(&self, point: &Point) -> LocId {
-        point.0
+        point.loc
     }
 
-    fn origin(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.recall(*loc, entry, goal).map_err(|_| self.why())?;
-        Ok(self.origin_of(*loc, found))
+    fn origin(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
+        let found = self.recall(point, goal).map_err(|_| self.why())?;
+        Ok(self.origin_of(point.loc, found))
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
@@ -364,17 +411,20 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     /// The call that first entered a procedure with these values.
-    fn entering(&mut self, (loc, entry): &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
+    fn entering(&mut self, point: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
+        let Point { loc, entry, .. } = point;
         let callee = self.proc(*loc);
         if callee == self.solver.encoder.machine.program.main {
             return Ok(None);
         }
         self.decide(callee, goal, entry, |_| Role::Now);
         let arrival = self.earliest(*loc, true)?;
-        let Cause::Enter(number, set) = self.arrivals[arrival as usize].cause else {
+        let Arrival { cause: Cause::Enter(called, set), ref time, .. } = self.arrivals[arrival as usize]
+        else {
             unreachable!("only those fit")
         };
-        let CallSite { edge, ref site, .. } = self.solver.sites[number as usize];
+        let before = number(time);
+        let CallSite { edge, ref site, .. } = self.solver.sites[called as usize];
         let enter = site.enter.0;
         let globals = self.solver.encoder.machine.scopes.globals(callee).len();
         // Before the call, parameters are at their next levels, and other locals are not there yet.
@@ -387,6 +437,6 @@ impl Recall<'_, '_, '_, '_> {
         let picked = self.pick(&[enter, set])?.expect(CERTAIN);
         let from = self.solver.encoder.machine.program.edges[edge].from;
         let (entry, row) = self.before(from, picked);
-        Ok(Some(Caller { from: (from, entry), row, edge }))
+        Ok(Some(Caller { from: Point { loc: from, entry, before }, row, edge }))
     }
 }

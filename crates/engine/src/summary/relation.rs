@@ -7,13 +7,15 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Wires, blast, equal, width};
+use crate::encode::blast::{Bits, Wires, equal};
+use crate::encode::chance::chance;
 use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
 use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
 use postbop_kit::rows::Rows;
+use std::cmp::Reverse;
 
 /// A field that tells how a procedure was entered.
 #[derive(Clone, Debug)]
@@ -98,10 +100,11 @@ impl Wires for Mentions<'_, '_, '_> {
     }
 
     fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let before: usize = self.choices[..at].iter().map(|&ty| width(ty)).sum();
-        let first = self.wiring.levels() + before as u32;
-        let levels = first..first + width(self.choices[at]) as u32;
-        Ok((self.choices[at], levels.map(|level| bdd.var(level)).collect::<Result<_, _>>()?))
+        let ty = self.choices[at];
+        let before = self.choices[..at].iter().filter(|ty| ty.is_integer()).count();
+        let slots = self.wiring.choice(ty, before);
+        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
+        Ok((ty, bits))
     }
 }
 
@@ -152,11 +155,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             return dress;
         }
         let program = self.machine.program;
-        let mut row = vec![self.machine.kin.procs[proc] as u64, (proc == program.main) as u64];
-        for slots in self.slots(proc) {
-            row.push(slots.len() as u64);
-            row.extend(slots.iter().map(|&slot| slot as u64));
-        }
+        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
         let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
@@ -189,16 +188,36 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         (0..data.results.len()).for_each(|at| rename(first + at, Role::Now, Role::Pass));
         let summary = self.bdd.plan([], renamed);
         let mut diagonal = Ref::TRUE;
-        for link in links.iter().filter(|link| link.role == Role::Entry) {
+        // From below: what is there already is not walked through again.
+        let mut from_below: Vec<&Link> = links.iter().filter(|link| link.role == Role::Entry).collect();
+        from_below.sort_by_key(|link| Reverse(self.first_slot(proc, link.field)));
+        for link in from_below {
             let (entry, now) =
                 (self.vars(proc, link.field, Role::Entry)?, self.vars(proc, link.field, Role::Now)?);
             let same = equal(&mut self.bdd, &entry, &now)?;
             diagonal = self.bdd.and(diagonal, same)?;
         }
-        let mut link_levels: Vec<u32> =
-            links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
-        link_levels.sort_unstable();
+        let link_levels = self.link_levels(proc, &links);
         Ok(Gate { links, link_levels, diagonal, summary, written })
+    }
+
+    fn link_levels(&self, proc: ProcId, links: &[Link]) -> Vec<u32> {
+        let mut levels: Vec<u32> =
+            links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
+        levels.sort_unstable();
+        levels
+    }
+
+    /// A gate after slots have changed their places.
+    pub fn relevelled(&self, proc: ProcId, gate: &Gate) -> Gate {
+        let Gate { ref links, diagonal, summary, ref written, .. } = *gate;
+        let link_levels = self.link_levels(proc, links);
+        Gate { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
+    }
+
+    /// The first of a field's slots.
+    fn first_slot(&self, proc: ProcId, field: usize) -> Option<u32> {
+        self.slots(proc)[field].iter().min().copied()
     }
 
     /// The diagrams of a field's bits.
@@ -218,40 +237,40 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         set
     }
 
-    /// Quantifies the choices of an edge.
-    fn close(&mut self, compiled: &Compiled, relation: Ref) -> Result<Ref, Interrupted> {
-        let first = self.wiring.levels();
-        let count: usize = compiled.choices.iter().map(|&ty| width(ty)).sum();
-        let plan = self.bdd.plan(first..first + count as u32, []);
-        self.bdd.project(relation, plan)
-    }
-
     /// The relation of an edge that is no call, and how its image is made.
+    ///
+    /// It is a conjunction: of the guard, over old and new values, and for each field that changes, of what its new value
+    /// can be. Choices are gone from each conjunct before it meets the others, and a new value that matters to the guard
+    /// alone is gone when it has met the guard.
     pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
         let edge = &self.machine.program.edges[id];
         let proc = self.machine.program.locs[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
-        let (machine, wiring, bdd) = (self.machine, &self.wiring, &mut self.bdd);
-        let mut mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
+        let mut nexts = Vec::with_capacity(sets.len());
         for set in sets {
-            let value = match set.value.is_empty() {
-                true => Bits::new(),
-                false => blast(bdd, &set.value, &mentions)?,
-            };
-            mentions.nexts.push(value);
+            nexts.push(if set.value.is_empty() {
+                Bits::new()
+            } else {
+                self.vars(proc, set.field, Role::Next)?
+            });
         }
+        let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
+        stores.sort_by_key(|&at| (sets[at].live, Reverse(self.first_slot(proc, sets[at].field))));
+        let (machine, wiring) = (self.machine, &self.wiring);
+        let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
+        let (spare, bdd) = (wiring.levels(), &mut self.bdd);
         let mut relation = match guard {
-            Some(guard) => blast(bdd, guard, &mentions)?[0],
+            Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
             None => Ref::TRUE,
         };
-        let nexts = mentions.nexts;
-        for (set, value) in sets.iter().zip(&nexts).filter(|(set, _)| set.live) {
-            let next = self.vars(proc, set.field, Role::Next)?;
-            let stored = equal(&mut self.bdd, &next, value)?;
-            relation = self.bdd.and(relation, stored)?;
+        for at in stores {
+            let next = &mentions.nexts[at];
+            let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
+            let forgotten: Vec<u32> = next.iter().map(|&bit| bdd.level(bit)).collect();
+            let plan = bdd.plan(forgotten.into_iter().filter(|_| !sets[at].live), []);
+            relation = bdd.image(relation, stored, plan)?;
         }
-        let relation = self.close(compiled, relation)?;
         let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
         let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
         Ok((relation, self.image_plan(gate, id, &changed, &live)))
@@ -285,7 +304,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let whom = self.machine.callee(id);
         let enter = self.arguments(proc, whom, compiled, call, Role::Next, |_| true)?;
         let enter = (enter, self.enter_plan(gate, edge.from, whom, call));
-        let is_link = |set: &Set| callee.links.iter().any(|link| link.field == set.field);
+        let is_link = |set: &Set| callee.links.binary_search_by_key(&set.field, |link| link.field).is_ok();
         let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, whom);
         let results = || call.back.iter().filter(|(_, there)| *there >= first);
@@ -300,12 +319,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let plan: Vec<u32> = passing.iter().flat_map(|&field| self.levels(whom, field, Role::Pass)).collect();
         let pass = (pass, self.bdd.plan(plan, []));
         let trim = self.trim_plan(call, whom, callee, first);
-        let live: Vec<usize> = call
-            .back
-            .iter()
-            .map(|&(here, _)| here)
-            .filter(|&here| renews(call, callee, first, here))
-            .collect();
+        // A field gets a new value by the return if it receives a result or is a global that the callee writes.
+        let renews = |there: usize| there >= first || callee.written.binary_search(&there).is_ok();
+        let live: Vec<usize> =
+            call.back.iter().filter(|(_, there)| renews(*there)).map(|&(here, _)| here).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, whom));
         let back = self.image_plan(gate, id, &changed, &live);
@@ -316,10 +333,10 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     fn overwritten(&self, id: EdgeId, proc: ProcId, whom: ProcId) -> Vec<usize> {
         let program = self.machine.program;
         let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
-        let field =
-            |var| self.machine.scopes.field(program, proc, var).expect("callers touch what callees touch");
-        let written = self.machine.scopes.written(whom).iter().copied();
-        results.iter().flatten().copied().chain(written).map(field).collect()
+        let scopes = &self.machine.scopes;
+        let field = |&var: &VarId| scopes.field(program, proc, var).expect("an edge touches what it writes");
+        let written = scopes.shared(proc, whom).filter(|&(_, there)| self.writes(whom, there));
+        results.iter().flatten().map(field).chain(written.map(|(here, _)| here)).collect()
     }
 
     /// Ties the callee's parameters, in some role, to the arguments.
@@ -333,15 +350,17 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         wanted: impl Fn(&Set) -> bool,
     ) -> Result<Ref, Interrupted> {
         let mut relation = Ref::TRUE;
-        for set in call.args.iter().filter(|set| set.live && wanted(set)) {
+        let mut wanted: Vec<&Set> = call.args.iter().filter(|set| set.live && wanted(set)).collect();
+        wanted.sort_by_key(|set| Reverse(self.first_slot(whom, set.field)));
+        for set in wanted {
+            let param = self.vars(whom, set.field, role)?;
             let (machine, wiring) = (self.machine, &self.wiring);
             let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
-            let value = blast(&mut self.bdd, &set.value, &mentions)?;
-            let param = self.vars(whom, set.field, role)?;
-            let stored = equal(&mut self.bdd, &param, &value)?;
+            let value = chance(&mut self.bdd, &set.value, &mentions, wiring.levels())?;
+            let stored = value.admits(&mut self.bdd, &param)?;
             relation = self.bdd.and(relation, stored)?;
         }
-        self.close(compiled, relation)
+        Ok(relation)
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
@@ -364,7 +383,11 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// What a summary says of values that nobody looks at after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &Gate, first: usize) -> Plan {
-        let wanted = |there: usize| call.back.iter().any(|&(_, field)| field == there);
+        let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
+        for &(_, there) in &call.back {
+            bits::insert(&mut back, there);
+        }
+        let wanted = |there: usize| bits::contains(&back, there);
         let globals = callee.written.iter().filter(|&&there| !wanted(there));
         let globals = globals.flat_map(|&there| self.levels(whom, there, Role::Next));
         let results = self.machine.program.procs[whom].results.len();
@@ -373,10 +396,4 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let quantified: Vec<u32> = globals.chain(results).collect();
         self.bdd.plan(quantified, [])
     }
-}
-
-/// Whether a field gets a new value by the return: a result, or a global that the callee writes.
-fn renews(call: &Call, callee: &Gate, first: usize, here: usize) -> bool {
-    let there = call.back.iter().find(|(field, _)| *field == here).map(|&(_, there)| there);
-    there.is_some_and(|there| there >= first || callee.written.contains(&there))
 }

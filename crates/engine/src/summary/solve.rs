@@ -15,8 +15,9 @@
 
 use super::calls::CallSite;
 use super::order::Order;
-use super::past::Recall;
+use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
+use super::room::Reordering;
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
@@ -58,7 +59,7 @@ pub struct Arrival {
 
 /// What an edge does, once it was looked at.
 #[derive(Clone, Copy)]
-enum Ready {
+pub(super) enum Ready {
     Nothing,
     Update(Ref, Plan),
     Call(u32),
@@ -80,11 +81,11 @@ pub struct Solver<'m, 'a, 'w, 't> {
     /// Everything that arrived.
     pub arrivals: Vec<Arrival>,
     pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
-    edges: Table<EdgeId, Ready>,
+    pub(super) edges: Table<EdgeId, Ready>,
     /// The relations of edges, by what those have in common; those of calls also by their callees.
     updates: HashMap<(u32, u32), (Ref, Plan)>,
     calls: HashMap<((u32, u32), u32), Rc<CallRelations>>,
-    shared_gates: HashMap<u32, Rc<Gate>>,
+    pub(super) shared_gates: HashMap<u32, Rc<Gate>>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
@@ -99,15 +100,16 @@ pub struct Solver<'m, 'a, 'w, 't> {
     /// By shortest search, for each call: what was pushed over it when.
     pub(super) pushed: Vec<Vec<(Length, Ref)>>,
     targets: TargetTracker<LocId>,
-    images: u64,
+    pub(super) images: u64,
+    pub(super) reordering: Reordering,
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener, reordering: Reordering) -> Stats {
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
     let bdd = Bdd::new(|bytes| budget.allows(bytes as u64).is_ok());
-    let mut solver = Solver::new(task, Encoder::new(&machine, bdd));
+    let mut solver = Solver::new(task, Encoder::new(&machine, bdd), reordering);
     stopwatch.lap("prepare_us");
     let end = solver.run(budget, listener);
     stopwatch.lap("search_us");
@@ -118,7 +120,7 @@ pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats
 }
 
 impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
-    fn new(task: &'t Task<'t>, encoder: Encoder<'m, 'a, 'w>) -> Self {
+    fn new(task: &'t Task<'t>, encoder: Encoder<'m, 'a, 'w>, reordering: Reordering) -> Self {
         let program = task.program;
         Solver {
             encoder,
@@ -140,6 +142,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             pushed: Vec::new(),
             targets: TargetTracker::new(task),
             images: 0,
+            reordering,
         }
     }
 
@@ -162,9 +165,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 budget.check()?;
                 listener.progress(Tick { unit: "vertices", done: self.encoder.bdd.len() as u64 });
             }
-            if self.encoder.bdd.wants_collection() {
-                self.collect();
-            }
+            self.make_room();
         }
         Ok(())
     }
@@ -323,32 +324,6 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(site)
     }
 
-    /// Forgets the diagrams that nobody needs.
-    fn collect(&mut self) {
-        let mut roots: Vec<Ref> = Vec::new();
-        roots.extend(self.places.iter().flat_map(|place| [place.reach, place.fresh]));
-        for arrival in &self.arrivals {
-            roots.push(arrival.set);
-            match arrival.cause {
-                Cause::Start => {}
-                Cause::Edge(_, set) | Cause::Enter(_, set) | Cause::Return(_, set, ..) => roots.push(set),
-            }
-        }
-        roots.extend(self.gates.iter().flatten().map(|gate| gate.diagonal));
-        roots.extend(self.edges.iter().filter_map(|edge| match edge {
-            Ready::Update(relation, _) => Some(*relation),
-            _ => None,
-        }));
-        for call in &self.sites {
-            roots.extend([call.site.enter.0, call.site.pass.0, call.lift]);
-            roots.extend(call.lifts.iter().flat_map(|lift| [lift.relation, lift.summary]));
-        }
-        roots.extend(self.schedule.values());
-        let timed = self.entered.iter().chain(self.parts.iter()).chain(&self.pushed);
-        roots.extend(timed.flatten().map(|(_, set)| *set));
-        self.encoder.bdd.collect(roots);
-    }
-
     /// What is known of a procedure that was entered.
     pub fn known_gate(&self, proc: ProcId) -> &Gate {
         self.gates[proc].as_ref().expect("it was entered")
@@ -377,6 +352,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             ("images", self.images),
             ("arrivals", self.arrivals.len() as u64),
             ("summaries", lifts),
+            ("reorderings", self.encoder.bdd.reorderings()),
         ]);
         let machine = self.encoder.machine;
         self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
@@ -385,7 +361,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs[loc].proc).open.clone();
-            retracer.trace((loc, Default::default()), open)
+            retracer.trace(Point::new(loc, Default::default()), open)
         };
         targets.tell(stopped, trace, listener);
         stats

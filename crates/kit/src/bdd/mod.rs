@@ -19,14 +19,17 @@
 //! # Memory
 //!
 //! Vertices live until [`Bdd::collect`] is called with the roots that are still wanted; nothing is collected behind
-//! the caller's back. Every operation that can grow a diagram may be interrupted by the caller's watchman, and then
+//! the caller's back; nor are levels reordered ([`Bdd::reorder`]). Every operation that can grow a diagram may be interrupted by the caller's watchman, and then
 //! returns [`Interrupted`]; the diagrams made before stay valid.
 
 mod ops;
+mod reorder;
+mod run;
 mod table;
 mod walk;
 
 pub use ops::Plan;
+pub use reorder::Reorder;
 pub use table::Bdd;
 pub use walk::Assignment;
 

@@ -1,29 +1,44 @@
-//! Room `kit`: operations on diagrams. Recursion goes as deep as there are levels in the operands.
+//! Room `kit`: operations on diagrams.
 
-use super::table::BOTTOM;
+use super::run::{AND, FIRST_PLAN, PRODUCT, XOR};
 use super::{Bdd, Interrupted, Ref};
 use rustc_hash::FxHashMap as HashMap;
-
-const AND: u32 = 0;
-const XOR: u32 = 1;
-const FIRST_PLAN: u32 = 2;
+use std::rc::Rc;
 
 /// What an image does with levels: quantify some, rename others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Plan(u32);
 
-const KEEP: u32 = u32::MAX;
-const QUANTIFY: u32 = u32::MAX - 1;
+/// What happens at a level that a plan leaves alone, and at one that it quantifies; otherwise it is the new level.
+pub(super) const KEEP: u32 = u32::MAX;
+pub(super) const QUANTIFY: u32 = u32::MAX - 1;
+
+/// How far it is looked whether there is anything in common.
+const MOST_STEPS: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Plans {
     /// The levels a plan touches, in order, and what happens there.
-    lists: Vec<Box<[(u32, u32)]>>,
-    numbers: HashMap<Box<[(u32, u32)]>, u32>,
+    lists: Vec<Rc<[(u32, u32)]>>,
+    numbers: HashMap<Rc<[(u32, u32)]>, u32>,
     /// What the plan at hand does at each level.
-    at_hand: Vec<u32>,
+    pub at_hand: Vec<u32>,
     /// Below this level it does nothing.
-    last: u32,
+    pub last: u32,
+}
+
+impl Plans {
+    /// Every level has become another one.
+    pub fn relevel(&mut self, level: impl Fn(u32) -> u32) {
+        let what = |what: u32| if what == KEEP || what == QUANTIFY { what } else { level(what) };
+        self.numbers.clear();
+        for (list, number) in self.lists.iter_mut().zip(0..) {
+            let mut moved: Vec<(u32, u32)> = list.iter().map(|&(from, to)| (level(from), what(to))).collect();
+            moved.sort_unstable();
+            *list = moved.into();
+            self.numbers.insert(Rc::clone(list), number);
+        }
+    }
 }
 
 impl Bdd<'_> {
@@ -34,24 +49,7 @@ impl Bdd<'_> {
 
     /// Both.
     pub fn and(&mut self, f: Ref, g: Ref) -> Result<Ref, Interrupted> {
-        if f == g || g == Ref::TRUE {
-            return Ok(f);
-        }
-        if f == Ref::TRUE {
-            return Ok(g);
-        }
-        if f == !g || f == Ref::FALSE || g == Ref::FALSE {
-            return Ok(Ref::FALSE);
-        }
-        let (f, g) = if f < g { (f, g) } else { (g, f) };
-        if let Some(result) = self.recall(AND, [f, g]) {
-            return Ok(result);
-        }
-        let (level, [f1, f0], [g1, g0]) = self.split(f, g);
-        let high = self.and(f1, g1)?;
-        let low = self.and(f0, g0)?;
-        let result = self.vertex(level, high, low)?;
-        self.remember(AND, [f, g], result)
+        self.run::<AND>(f, g, AND)
     }
 
     /// At least one.
@@ -61,26 +59,7 @@ impl Bdd<'_> {
 
     /// Exactly one.
     pub fn xor(&mut self, f: Ref, g: Ref) -> Result<Ref, Interrupted> {
-        let flip = f.complemented() != g.complemented();
-        let (f, g) = (f.flip(f.complemented()), g.flip(g.complemented()));
-        if f == g {
-            return Ok(Ref::FALSE.flip(flip));
-        }
-        if f == Ref::TRUE {
-            return Ok((!g).flip(flip));
-        }
-        if g == Ref::TRUE {
-            return Ok((!f).flip(flip));
-        }
-        let (f, g) = if f < g { (f, g) } else { (g, f) };
-        if let Some(result) = self.recall(XOR, [f, g]) {
-            return Ok(result.flip(flip));
-        }
-        let (level, [f1, f0], [g1, g0]) = self.split(f, g);
-        let high = self.xor(f1, g1)?;
-        let low = self.xor(f0, g0)?;
-        let result = self.vertex(level, high, low)?;
-        self.remember(XOR, [f, g], result).map(|result| result.flip(flip))
+        self.run::<XOR>(f, g, XOR)
     }
 
     /// Both or neither.
@@ -92,17 +71,6 @@ impl Bdd<'_> {
     pub fn ite(&mut self, c: Ref, f: Ref, g: Ref) -> Result<Ref, Interrupted> {
         let (then, other) = (self.and(c, f)?, self.and(!c, g)?);
         self.or(then, other)
-    }
-
-    /// The first level of two diagrams, and what is left of both there, where it is true and where not.
-    fn split(&self, f: Ref, g: Ref) -> (u32, [Ref; 2], [Ref; 2]) {
-        let (at_f, at_g) = (self.level(f), self.level(g));
-        let level = at_f.min(at_g);
-        let parts = |f: Ref, at: u32| match at == level {
-            true => self.cofactors(f).into(),
-            false => [f, f],
-        };
-        (level, parts(f, at_f), parts(g, at_g))
     }
 
     /// A plan that quantifies and renames. Renamed levels should keep their order among those that stay: then an
@@ -117,19 +85,22 @@ impl Bdd<'_> {
         let mut list: Vec<(u32, u32)> = quantified.chain(renamed).collect();
         list.sort_unstable();
         list.dedup();
-        let list: Box<[(u32, u32)]> = list.into();
-        if let Some(&number) = self.plans.numbers.get(&list) {
+        if let Some(&number) = self.plans.numbers.get(&list[..]) {
             return Plan(number);
         }
         let number = self.plans.lists.len() as u32;
-        self.plans.numbers.insert(list.clone(), number);
+        let list: Rc<[(u32, u32)]> = list.into();
+        self.plans.numbers.insert(Rc::clone(&list), number);
         self.plans.lists.push(list);
         Plan(number)
     }
 
     /// The conjunction of two diagrams, quantified and renamed by a plan.
     pub fn image(&mut self, f: Ref, g: Ref, plan: Plan) -> Result<Ref, Interrupted> {
-        let list = std::mem::take(&mut self.plans.lists[plan.0 as usize]);
+        if self.apart(f, g) {
+            return Ok(Ref::FALSE);
+        }
+        let list = Rc::clone(&self.plans.lists[plan.0 as usize]);
         let Some(&(last, _)) = list.last() else {
             return self.and(f, g);
         };
@@ -137,51 +108,43 @@ impl Bdd<'_> {
         if self.plans.at_hand.len() <= last as usize {
             self.plans.at_hand.resize(last as usize + 1, KEEP);
         }
-        for &(level, what) in &list {
+        for &(level, what) in &list[..] {
             self.plans.at_hand[level as usize] = what;
         }
-        let result = self.product(f, g, FIRST_PLAN + plan.0);
-        for &(level, _) in &list {
+        let result = self.run::<PRODUCT>(f, g, FIRST_PLAN + plan.0);
+        for &(level, _) in &list[..] {
             self.plans.at_hand[level as usize] = KEEP;
         }
-        self.plans.lists[plan.0 as usize] = list;
         result
     }
 
-    fn product(&mut self, f: Ref, g: Ref, operation: u32) -> Result<Ref, Interrupted> {
-        if f == Ref::FALSE || g == Ref::FALSE || f == !g {
-            return Ok(Ref::FALSE);
-        }
-        let (f, g) = if f < g { (f, g) } else { (g, f) };
-        // What is equal need be looked at once; `TRUE` is the least.
-        let (f, g) = if f == g { (Ref::TRUE, g) } else { (f, g) };
-        let level = self.level(f).min(self.level(g));
-        if level > self.plans.last || level == BOTTOM {
-            return self.and(f, g);
-        }
-        if let Some(result) = self.recall(operation, [f, g]) {
-            return Ok(result);
-        }
-        let (level, [f1, f0], [g1, g0]) = self.split(f, g);
-        let high = self.product(f1, g1, operation)?;
-        let what = self.plans.at_hand[level as usize];
-        let result = if what == QUANTIFY {
-            if high == Ref::TRUE {
-                high
-            } else {
-                let low = self.product(f0, g0, operation)?;
-                self.or(high, low)?
+    /// Whether two diagrams are seen to have nothing in common where only one way leads down. A valuation meets the guards
+    /// of most edges like this, and no plan need be laid out to find nothing.
+    fn apart(&self, mut f: Ref, mut g: Ref) -> bool {
+        for _ in 0..MOST_STEPS {
+            if self.level(f) > self.level(g) {
+                (f, g) = (g, f);
             }
-        } else {
-            let low = self.product(f0, g0, operation)?;
-            let to = if what == KEEP { level } else { what };
-            self.insert(to, high, low)?
-        };
-        self.remember(operation, [f, g], result)
+            if f.is_constant() {
+                break;
+            }
+            let (high, low) = self.cofactors(f);
+            let way = match (high == Ref::FALSE, low == Ref::FALSE) {
+                (true, false) => low,
+                (false, true) => high,
+                _ => return false,
+            };
+            if self.level(g) == self.level(f) {
+                let (high_g, low_g) = self.cofactors(g);
+                g = if low == Ref::FALSE { high_g } else { low_g };
+            }
+            f = way;
+        }
+        f == Ref::FALSE || g == Ref::FALSE
     }
 
     /// Goes to `high` where `level` is true and to `low` where not, wherever the level stands among theirs.
-    fn insert(&mut self, level: u32, high: Ref, low: Ref) -> Result<Ref, Interrupted> {
+    pub(super) fn insert(&mut self, level: u32, high: Ref, low: Ref) -> Result<Ref, Interrupted> {
         if level < self.level(high).min(self.level(low)) {
             return self.vertex(level, high, low);
         }

@@ -35,6 +35,8 @@ pub struct Bdd<'w> {
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
+    /// Operations under way.
+    pub(super) waiting: Vec<super::run::Waiting>,
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
     watchman: Box<dyn FnMut(usize) -> bool + 'w>,
@@ -43,6 +45,8 @@ pub struct Bdd<'w> {
     survivors: usize,
     /// The most vertices that were in use at once.
     peak: usize,
+    /// How often levels were reordered.
+    pub(super) reorderings: u64,
 }
 
 impl<'w> Bdd<'w> {
@@ -55,11 +59,13 @@ impl<'w> Bdd<'w> {
             unique: vec![0; 1 << 10],
             computed: vec![NOTHING; 1 << 10],
             plans: Default::default(),
+            waiting: Vec::new(),
             path: Vec::new(),
             watchman: Box::new(watchman),
             patience: PATIENCE,
             survivors: 0,
             peak: 0,
+            reorderings: 0,
         }
     }
 
@@ -86,6 +92,16 @@ impl<'w> Bdd<'w> {
     /// The most vertices that were in use at once.
     pub fn peak(&self) -> usize {
         self.peak.max(self.len())
+    }
+
+    /// How many vertices survived the last collection.
+    pub fn survivors(&self) -> usize {
+        self.survivors
+    }
+
+    /// How often levels were reordered.
+    pub fn reorderings(&self) -> u64 {
+        self.reorderings
     }
 
     /// The level that a diagram tests first; [`u32::MAX`] for the constants.
@@ -150,6 +166,39 @@ impl<'w> Bdd<'w> {
 
     fn may(&mut self, bytes: usize) -> Result<(), Interrupted> {
         if (self.watchman)(bytes) { Ok(()) } else { Err(Interrupted) }
+    }
+
+    /// Whether the watchman allows so many bytes more.
+    pub(super) fn allows(&mut self, bytes: usize) -> bool {
+        self.may(bytes).is_ok()
+    }
+
+    /// Stores a vertex that is not in the table of all vertices, and may not be there yet.
+    pub(super) fn place_vertex(&mut self, vertex: Vertex) -> u32 {
+        match self.free.pop() {
+            Some(id) => {
+                self.vertices[id as usize] = vertex;
+                id
+            }
+            None => {
+                self.vertices.push(vertex);
+                self.vertices.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The opposite.
+    pub(super) fn give_up(&mut self, id: u32) {
+        self.vertices[id as usize].level = BOTTOM;
+        self.free.push(id);
+    }
+
+    /// Enters all vertices anew, and forgets all results.
+    pub(super) fn reindex(&mut self) {
+        self.peak = self.peak();
+        self.survivors = self.len();
+        self.index((self.len() * 4 / 3 + 1).next_power_of_two().max(self.unique.len()));
+        self.computed.fill(NOTHING);
     }
 
     /// Twice as many places; and twice as many results, if there is room for them.
@@ -240,10 +289,7 @@ impl<'w> Bdd<'w> {
                 self.free.push(at as u32);
             }
         }
-        self.survivors = self.len();
-        let size = self.unique.len();
-        self.index(size);
-        self.computed.fill(NOTHING);
+        self.reindex();
     }
 }
 

@@ -152,3 +152,96 @@ fn the_watchman_stops_work() {
     });
     assert_eq!(result, Err(Interrupted));
 }
+
+#[test]
+fn operations_need_no_stack_for_their_levels() {
+    const MANY: u32 = 100_000;
+    let work = || {
+        let mut bdd = Bdd::new(|_| true);
+        // From below, so that each step is short: pairs of levels that are equal.
+        let mut equal = Ref::TRUE;
+        for pair in (0..MANY / 2).rev() {
+            let (a, b) = (bdd.var(2 * pair).unwrap(), bdd.var(2 * pair + 1).unwrap());
+            let same = bdd.iff(a, b).unwrap();
+            equal = bdd.and(same, equal).unwrap();
+        }
+        let literals: Vec<(u32, bool)> = (0..MANY / 2).map(|pair| (2 * pair, pair % 3 == 0)).collect();
+        let cube = bdd.cube(&literals).unwrap();
+        let both = bdd.and(equal, cube).unwrap();
+        assert_eq!(bdd.size(both, usize::MAX), MANY as usize);
+        let moved =
+            bdd.plan((0..MANY / 2).map(|pair| 2 * pair), (0..MANY / 2).map(|pair| (2 * pair + 1, 2 * pair)));
+        assert_eq!(bdd.image(equal, cube, moved).unwrap(), cube);
+        let differ = bdd.xor(equal, cube).unwrap();
+        assert_eq!(bdd.xor(differ, cube).unwrap(), equal);
+    };
+    std::thread::Builder::new().stack_size(1 << 17).spawn(work).unwrap().join().unwrap();
+}
+
+/// Random diagrams over twelve levels, and what they are: a word of truth values for each assignment.
+fn random_diagrams(bdd: &mut Bdd, random: &mut Random, levels: u32) -> Vec<Ref> {
+    let mut pool: Vec<Ref> = (0..levels).map(|level| bdd.var(level).unwrap()).collect();
+    for _ in 0..60 {
+        let (f, g) = (pool[random.below(pool.len())], pool[random.below(pool.len())]);
+        pool.push(if random.below(2) == 0 { bdd.and(f, !g) } else { bdd.xor(f, g) }.unwrap());
+    }
+    pool
+}
+
+fn holds(bdd: &Bdd, mut f: Ref, row: u32, level: impl Fn(u32) -> u32) -> bool {
+    while !f.is_constant() {
+        let (high, low) = bdd.cofactors(f);
+        f = if row >> level(bdd.level(f)) & 1 != 0 { high } else { low };
+    }
+    f == Ref::TRUE
+}
+
+#[test]
+fn reordered_diagrams_mean_the_same() {
+    const BITS: u32 = 12;
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let mut bdd = Bdd::new(|_| true);
+        let pool = random_diagrams(&mut bdd, &mut random, BITS);
+        let roots: Vec<Ref> = pool.iter().copied().filter(|_| random.below(3) > 0).collect();
+        let tables = |bdd: &Bdd, level: &dyn Fn(u32) -> u32| -> Vec<Vec<bool>> {
+            roots.iter().map(|&f| (0..1 << BITS).map(|row| holds(bdd, f, row, level)).collect()).collect()
+        };
+        let before = tables(&bdd, &|level| level);
+        let (f, g) = (roots[0], roots[roots.len() - 1]);
+        let plan = bdd.plan([0, 5], [(3, 2), (7, 6)]);
+        let image = bdd.image(f, g, plan).unwrap();
+        let width = [1, 2, 4][random.below(3)];
+        let way = if seed % 2 == 0 { Reorder::Sift } else { Reorder::Rotate };
+        let all: Vec<Ref> = roots.iter().copied().chain([image]).collect();
+        bdd.collect(all.iter().copied());
+        let size = bdd.len();
+        let moved = bdd.reorder(all.iter().copied(), BITS, width, way);
+        let new = |old: u32| moved[(old / width) as usize] * width + old % width;
+        let old = |level: u32| (0..BITS).find(|&old| new(old) == level).unwrap();
+        assert_eq!(before, tables(&bdd, &old), "seed {seed}");
+        assert!(way == Reorder::Rotate || bdd.len() <= size, "sifting makes nothing larger");
+        // Vertices are still unique, and plans speak of the new levels.
+        assert_eq!(bdd.image(f, g, plan).unwrap(), image, "seed {seed}");
+        for &a in &roots {
+            let double = bdd.xor(a, f).unwrap();
+            assert_eq!(bdd.xor(double, f).unwrap(), a);
+        }
+    }
+}
+
+#[test]
+fn sifting_finds_partners() {
+    const PAIRS: u32 = 9;
+    let mut bdd = Bdd::new(|_| true);
+    let mut equal = Ref::TRUE;
+    for at in 0..PAIRS {
+        let (a, b) = (bdd.var(at).unwrap(), bdd.var(PAIRS + at).unwrap());
+        let same = bdd.iff(a, b).unwrap();
+        equal = bdd.and(equal, same).unwrap();
+    }
+    assert!(bdd.size(equal, usize::MAX) > 1 << PAIRS);
+    bdd.reorder([equal], 2 * PAIRS, 1, Reorder::Sift);
+    assert!(bdd.size(equal, usize::MAX) <= 3 * PAIRS as usize);
+    assert_eq!(bdd.reorderings(), 1);
+}

@@ -82,10 +82,16 @@ impl Bdd<'_> {
         let found = match self.walk(start, assignment, &mut path) {
             Some(false) => None,
             Some(true) => {
-                let walked = path.iter().map(|junction| (junction.level, junction.value));
-                let mut found: Vec<(u32, bool)> = walked.chain(assignment.literals()).collect();
-                found.sort_unstable();
-                found.dedup();
+                let mut found: Vec<(u32, bool)> =
+                    path.iter().map(|junction| (junction.level, junction.value)).collect();
+                // As a rule everything that is decided was met on the way, which goes downwards.
+                let walked =
+                    |level: u32| path.binary_search_by_key(&level, |junction| junction.level).is_ok();
+                let met = found.len();
+                found.extend(assignment.literals().filter(|&(level, _)| !walked(level)));
+                if found.len() > met {
+                    found.sort_unstable();
+                }
                 Some(found)
             }
             None => {
@@ -147,13 +153,13 @@ impl Bdd<'_> {
         }
     }
 
-    fn follow(&self, operands: [Ref; MOST], level: u32, value: bool) -> [Ref; MOST] {
-        operands.map(|operand| {
-            if self.level(operand) != level {
-                return operand;
+    fn follow(&self, mut operands: [Ref; MOST], level: u32, value: bool) -> [Ref; MOST] {
+        for operand in &mut operands {
+            if self.level(*operand) == level {
+                let (high, low) = self.cofactors(*operand);
+                *operand = if value { high } else { low };
             }
-            let (high, low) = self.cofactors(operand);
-            if value { high } else { low }
-        })
+        }
+        operands
     }
 }

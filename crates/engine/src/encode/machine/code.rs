@@ -255,11 +255,9 @@ impl Compiler<'_, '_> {
             let live = machine.is_live(entry, field);
             passed.push(Set { field, live, value: self.value(value, proc, live) });
         }
-        let globals: Vec<_> = touched
-            .iter()
-            .enumerate()
-            .map(|(there, &var)| (self.field(proc, var), there, machine.is_live(entry, there)))
-            .collect();
+        let shared = machine.scopes.shared(proc, callee);
+        let globals: Vec<_> =
+            shared.map(|(here, there)| (here, there, machine.is_live(entry, there))).collect();
         let mut kept = machine.live.at(machine.program, to).to_vec();
         let first = machine.scopes.first_result(machine.program, callee);
         let mut back = Vec::new();

@@ -1,0 +1,204 @@
+//! Room `engine/encode`: how much variables have to do with each other, and an order in which those that do are close.
+//!
+//! # Idea
+//!
+//! Two variables are tied if an operator combines them, if one is assigned to the other, or if a call passes one as the
+//! other. An order is grown by always adding what is tied most to what was added last: each new member's ties count in
+//! full, and those of the members before it by a quarter less with each that comes.
+//!
+//! Edges that are alike are looked at once, and count as often as they are there.
+//!
+//! # Cost
+//!
+//! A priority queue: the number of ties, times its logarithm.
+
+use super::columns::{Node, Nodes};
+use super::machine::code::Machine;
+use postbop_ir::{Action, Expr, Op, ProcId, VarId};
+use postbop_kit::groups::Groups;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// How strong a tie is if one of two is a function of the other alone.
+const STRONG: u32 = 16;
+/// How strong it is between neighbours in an expression.
+const WEAK: u32 = 2;
+
+/// Two that are tied, and how strongly; two may be tied several times.
+pub type Tie = (Node, Node, u32);
+
+/// The ties of a program.
+pub struct Affinities {
+    /// Those of globals and of the locals and results of each model: the first of procedures that are alike.
+    ties: Vec<Tie>,
+    /// For each where its ties are; twice the number, and one more where it is the second.
+    of: Groups,
+    /// Those between callers and callees, of every call.
+    pub calls: Vec<Tie>,
+}
+
+impl Affinities {
+    /// Those of a program.
+    pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
+        let (program, kin) = (machine.program, &machine.kin);
+        let mut collector = Collector { nodes, ties: Vec::new() };
+        let mut calls = Collector { nodes, ties: Vec::new() };
+        let mut counts = vec![0u32; kin.edge_classes];
+        kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
+        for (id, edge) in program.edges.pairs() {
+            if let Action::Call { callee, args, results } = &edge.action {
+                for (&param, arg) in program.procs[*callee].params().iter().zip(args) {
+                    calls.stored(nodes.var(param), arg);
+                }
+                for (at, receiver) in results.iter().enumerate() {
+                    let result = nodes.result(*callee, at);
+                    receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
+                }
+            }
+            // The first of a class speaks for all of them.
+            let count = std::mem::take(&mut counts[kin.edges[id] as usize]);
+            if count == 0 {
+                continue;
+            }
+            let first = collector.ties.len();
+            let proc = program.locs[edge.from].proc;
+            collector.action(proc, &edge.action);
+            let model = models[kin.procs[proc] as usize];
+            let of_model = |node: Node| match node.checked_sub(program.vars.len() as u32) {
+                Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
+                None if program.is_global(VarId(node)) => node,
+                None => nodes.var(program.procs[model].locals[machine.scopes.place(VarId(node)) as usize]),
+            };
+            for (a, b, strength) in &mut collector.ties[first..] {
+                (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
+            }
+        }
+        let ties = collector.ties;
+        let of = ends(nodes.len(), &ties);
+        Affinities { ties, of, calls: calls.ties }
+    }
+
+    /// The partners of a variable or a result of a model, in order, and how strongly each is tied to it.
+    pub fn partners(&self, node: Node) -> SmallVec<[(Node, u32); 16]> {
+        partners(&self.ties, &self.of, node)
+    }
+}
+
+/// Where the ties of each are.
+fn ends(count: usize, ties: &[Tie]) -> Groups {
+    let ends =
+        |(at, &(a, b, _)): (usize, &Tie)| [(a as usize, 2 * at as u32), (b as usize, 2 * at as u32 + 1)];
+    Groups::new(count, ties.iter().enumerate().flat_map(ends))
+}
+
+fn partners(ties: &[Tie], of: &Groups, node: Node) -> SmallVec<[(Node, u32); 16]> {
+    let partner = |&end: &u32| {
+        let (a, b, strength) = ties[end as usize / 2];
+        (if end.is_multiple_of(2) { b } else { a }, strength)
+    };
+    let mut partners: SmallVec<[(Node, u32); 16]> = of.of(node as usize).iter().map(partner).collect();
+    partners.sort_unstable();
+    partners.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 = kept.1.saturating_add(if same { next.1 } else { 0 });
+        same
+    });
+    partners
+}
+
+struct Collector<'a> {
+    nodes: &'a Nodes,
+    ties: Vec<Tie>,
+}
+
+impl Collector<'_> {
+    fn tie(&mut self, a: Node, b: Node, strength: u32) {
+        if a != b {
+            self.ties.push((a, b, strength));
+        }
+    }
+
+    /// The target of a value is tied to what it is computed from.
+    fn stored(&mut self, target: Node, value: &Expr) {
+        let reads: SmallVec<[VarId; 8]> = value.reads().take(8).collect();
+        reads.iter().for_each(|&read| self.tie(target, self.nodes.var(read), STRONG / reads.len() as u32));
+    }
+
+    fn action(&mut self, proc: ProcId, action: &Action) {
+        action.exprs().for_each(|expr| self.within(expr));
+        match action {
+            Action::Assign { targets, values, .. } => {
+                targets
+                    .iter()
+                    .zip(values)
+                    .for_each(|(&target, value)| self.stored(self.nodes.var(target), value));
+            }
+            Action::Return(values) => {
+                let results = values.iter().enumerate();
+                results.for_each(|(at, value)| self.stored(self.nodes.result(proc, at), value));
+            }
+            _ => {}
+        }
+    }
+
+    /// Operands of one operator belong together, more so than neighbours in a long expression.
+    fn within(&mut self, expr: &Expr) {
+        let mut stack: SmallVec<[(Option<VarId>, Option<VarId>); 8]> = SmallVec::new();
+        for &op in &expr.code {
+            let operands = &stack[stack.len() - op.arity()..];
+            let variable = |var| (Some(var), Some(var));
+            let ends = match op {
+                Op::Var(var) | Op::Next(var) => variable(var),
+                Op::Const(..) | Op::Choice(_) => (None, None),
+                Op::Not | Op::Neg(_) => operands[0],
+                _ => {
+                    for pair in operands.windows(2) {
+                        let leaves = pair.iter().all(|(first, last)| first == last);
+                        if let (Some(a), Some(b)) = (pair[0].1, pair[1].0) {
+                            let strength = if leaves { STRONG } else { WEAK };
+                            self.tie(self.nodes.var(a), self.nodes.var(b), strength);
+                        }
+                    }
+                    let first = operands.iter().find_map(|operand| operand.0);
+                    let last = operands.iter().rev().find_map(|operand| operand.1);
+                    (first, last)
+                }
+            };
+            stack.truncate(stack.len() - op.arity());
+            stack.push(ends);
+        }
+    }
+}
+
+/// The numbers below `count`, in an order in which those that are tied are close. Among equals the least is first.
+pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
+    let of = ends(count, ties);
+    let mut pull = vec![0f64; count];
+    let mut queue: BinaryHeap<(u64, Reverse<u32>)> = (0..count as u32).map(|at| (0, Reverse(at))).collect();
+    let mut placed = vec![false; count];
+    let mut ordered = Vec::with_capacity(count);
+    // Instead of lessening what is there, what comes later weighs more.
+    let mut weight = 1f64;
+    while let Some((key, Reverse(at))) = queue.pop() {
+        // Those with greater pull are in the queue once more; numbers that are not negative compare like their bits.
+        if placed[at as usize] || key != pull[at as usize].to_bits() {
+            continue;
+        }
+        placed[at as usize] = true;
+        ordered.push(at);
+        weight *= 4.0 / 3.0;
+        if weight > 1e200 {
+            pull.iter_mut().for_each(|pull| *pull /= weight);
+            weight = 1.0;
+            queue = (0..count as u32).map(|at| (pull[at as usize].to_bits(), Reverse(at))).collect();
+        }
+        for (partner, strength) in partners(ties, &of, at) {
+            if !placed[partner as usize] {
+                pull[partner as usize] += strength as f64 * weight;
+                queue.push((pull[partner as usize].to_bits(), Reverse(partner)));
+            }
+        }
+    }
+    ordered
+}
