@@ -2,8 +2,10 @@
 //!
 //! This is the only place that looks at the clock.
 
+use crate::race::Race;
 use crate::verdict::{Answer, Stats, Why};
 use postbop_ir::Bound;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -42,12 +44,23 @@ pub struct Budget {
     effort: u64,
     used: fn() -> u64,
     cancelled: Arc<AtomicBool>,
+    jobs: usize,
+    /// If another engine is at the same task: the race, which runner this is, and how much a unit of its work counts.
+    race: Option<(Arc<Race>, usize, u64)>,
 }
 
 impl Budget {
     /// No limits.
     pub fn unlimited() -> Self {
-        Budget { time: None, memory: None, effort: u64::MAX, used: || 0, cancelled: Arc::default() }
+        Budget {
+            time: None,
+            memory: None,
+            effort: u64::MAX,
+            used: || 0,
+            cancelled: Arc::default(),
+            jobs: 1,
+            race: None,
+        }
     }
 
     /// Limits the time from now on.
@@ -104,9 +117,63 @@ impl Budget {
         self.allows(0)
     }
 
+    /// Lets so many engines work at once, each in a thread of its own. One, unless this is said.
+    pub fn with_jobs(mut self, jobs: usize) -> Self {
+        self.jobs = jobs;
+        self
+    }
+
+    /// How many engines may work at once.
+    pub fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// The same budget for one of two engines that are at the same task.
+    pub fn in_race(&self, race: &Arc<Race>, runner: usize, weight: u64) -> Self {
+        Budget { race: Some((Arc::clone(race), runner, weight)), ..self.clone() }
+    }
+
     /// Whether the work may go on after so many units.
     pub fn after(&self, effort: u64) -> Result<(), Why> {
-        if effort > self.effort { Err(Why::Effort) } else { self.allows(0) }
+        self.after_with(effort, 0)
+    }
+
+    /// Whether the work may go on after so many units, with so many bytes more.
+    pub fn after_with(&self, effort: u64, bytes: u64) -> Result<(), Why> {
+        let lost = match &self.race {
+            Some((race, runner, weight)) => !race.goes_on(*runner, effort.saturating_mul(*weight)),
+            None => false,
+        };
+        if lost || effort > self.effort { Err(Why::Effort) } else { self.allows(bytes) }
+    }
+
+    /// The work is done after so many units: whether its answers are wanted. They are, unless another engine was at the
+    /// same task and needed less work.
+    pub fn wins(&self, effort: u64) -> bool {
+        match &self.race {
+            Some((race, runner, weight)) => {
+                let wins = race.wins(*runner, effort.saturating_mul(*weight), || self.check_time().is_ok());
+                wins && race.claims()
+            }
+            None => true,
+        }
+    }
+
+    /// Whether this engine is the one to tell what was found when the time is up.
+    pub fn claims(&self) -> bool {
+        self.race.as_ref().is_none_or(|(race, ..)| race.claims())
+    }
+
+    /// Whether another engine is at the same task.
+    pub fn is_raced(&self) -> bool {
+        self.race.is_some()
+    }
+
+    /// The work will not be done.
+    pub fn gives_up(&self) {
+        if let Some((race, runner, _)) = &self.race {
+            race.gives_up(*runner);
+        }
     }
 
     /// Whether what was found may still be written down: there is time left, and hardly more memory is used than allowed.
@@ -142,6 +209,42 @@ impl Budget {
     }
 }
 
+/// Watches the work of diagrams for an engine: how much it was, and why it was stopped.
+pub struct Meter<'b> {
+    budget: &'b Budget,
+    asked: Cell<u64>,
+    why: RefCell<Option<Why>>,
+}
+
+/// How much work there is between two questions of diagrams.
+const TURN: u64 = 1 << 13;
+
+impl<'b> Meter<'b> {
+    /// No work was done yet.
+    pub fn new(budget: &'b Budget) -> Self {
+        Meter { budget, asked: Cell::new(0), why: RefCell::new(None) }
+    }
+
+    /// The work so far.
+    pub fn work(&self) -> u64 {
+        self.asked.get() * TURN
+    }
+
+    /// Whether diagrams may go on, with so many bytes more.
+    pub fn allows(&self, bytes: usize) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        let why = self.budget.after_with(self.work(), bytes as u64).err();
+        let goes_on = why.is_none();
+        *self.why.borrow_mut() = why;
+        goes_on
+    }
+
+    /// Why diagrams were stopped.
+    pub fn why(&self) -> Why {
+        self.why.borrow().clone().unwrap_or(Why::Memory(self.budget.memory()))
+    }
+}
+
 /// How far an engine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
@@ -167,7 +270,7 @@ pub struct Progress {
 }
 
 /// Who wants to know how far the work is, and each answer as soon as it is found.
-pub trait Observer {
+pub trait Observer: Send {
     /// Called now and then, from the thread that works; should return at once.
     fn progress(&mut self, progress: &Progress);
     /// Called once for each query that gets an answer, with its number. The observer may take the trace out of it, which

@@ -56,8 +56,22 @@ pub trait Engine: Sync {
     fn wants(&self) -> Wants;
     /// Whether it can answer the task at all, apart from what it wants.
     fn supports(&self, task: &Task) -> Result<(), Unsupported>;
-    /// Answers the task: settles each query once. Returns soon after the budget says so, and says what it counted.
+    /// Answers the task: settles each query once, unless another engine is to (see [`may_tell`]). Returns soon after the budget says so, and says what it counted.
     fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats;
+}
+
+/// Whether an engine may tell what it found out when its search has ended after so much work, for this reason if not
+/// because it was done: not if another engine was at the same task and is the one to tell.
+pub fn may_tell(stopped: Option<&Why>, work: u64, budget: &Budget) -> bool {
+    match stopped {
+        None | Some(Why::First) => budget.wins(work),
+        // The time is up for both: one of them tells what it has.
+        Some(Why::Time(_) | Why::Cancelled) => budget.claims(),
+        Some(_) => {
+            budget.gives_up();
+            !budget.is_raced()
+        }
+    }
 }
 
 /// All engines, each of another kind of algorithm, and the variants of `fixpoint`.

@@ -31,6 +31,7 @@ mod encode;
 mod engine;
 mod explicit;
 pub mod fixpoint;
+mod race;
 mod reduce;
 mod summary;
 mod threads;

@@ -1,22 +1,25 @@
-//! Room `engine`: engines that take turns at a sequential program.
+//! Room `engine`: engines at a sequential program, one or several.
 //!
 //! # Idea
 //!
 //! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small sets of
-//! valuations one by one; `summary` decides large sets that have small diagrams. So they take turns, each time with a
-//! larger share of work, and each from the beginning: all turns together cost a small multiple of what the engine that
-//! answers would have needed alone. Shares are counted in the engines' own units, not in seconds, so that the same task gets
-//! the same answer, by the same engine, with the same trace, on every machine.
+//! valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` may try for a moment, and
+//! what it leaves open goes to both at once, if the host allows two threads ([`crate::race`]); or else they take turns, each
+//! time with a larger share of work, and each from the beginning, so that all turns together cost a small multiple of
+//! what the engine that answers would have needed alone. Shares are counted in the engines' own units, not in seconds, so
+//! that the same task gets the same answer, by the same engine, with the same trace, on every machine.
 
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
+use crate::race::Race;
 use crate::reduce::{Reduced, reduce};
 use crate::summary::Summary;
-use crate::verdict::{Stats, Verdict, Why};
+use crate::verdict::{Stats, Why};
 use crate::verify::{Board, EngineChoice};
 use postbop_ir::{Bound, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A program to search, and how what is found there is read as an answer about the program as written.
 pub struct Question<'a> {
@@ -35,7 +38,7 @@ pub struct Question<'a> {
 }
 
 /// From a trace of one program to a trace of another.
-pub type Back<'a> = dyn Fn(&Trace) -> Result<Trace, Why> + 'a;
+pub type Back<'a> = dyn Fn(&Trace) -> Result<Trace, Why> + Sync + 'a;
 
 /// Which answers to a question count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,46 +61,101 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The first share of an engine, in its own units: so many, and so many per edge of the program. Each turn's share is
-/// larger than the last one's by a factor.
-const EXPLICIT: (u64, u64) = (2_000_000, 50);
-const SUMMARY: (u64, u64) = (2_000_000, 50);
+/// What an engine may do before the other one gets its turn, in its own units: so much, and so much per edge of the
+/// program.
+const TRIAL: (u64, u64) = (300_000, 20);
+/// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams.
+const EXPLICIT: u64 = 1;
+const SUMMARY: u64 = 3;
+/// By how much each turn is longer than the last one.
 const GROWTH: u64 = 4;
 
-/// Answers a question by an engine, or by several in turn.
+/// An engine, and how much a unit of its work counts.
+type Candidate<'e> = (&'e dyn Engine, u64);
+
+/// Answers a question by an engine, or by several.
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
-        EngineChoice::Only(engine) => vec![(engine, (u64::MAX, 0))],
+        EngineChoice::Only(engine) => vec![(engine, 1)],
         EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY)],
     };
-    let mut engines = willing(question, engines, board);
+    let engines = willing(question, engines, board);
     let Some((first, _)) = engines.first() else { return };
     let reduced = first.wants().reduced.then(|| reduce(&question.task));
-    let edges = question.task.program.edges.len() as u64;
-    for turn in 0..u32::MAX {
+    let board = &Mutex::new(board);
+    let ask = |engine: &dyn Engine, budget: &Budget| {
+        Asked { question, reduced: reduced.as_ref(), engine, budget }.ask(board)
+    };
+    let over = || lock(board).is_over();
+    if let [(only, _)] = engines[..] {
+        ask(only, budget);
+        return;
+    }
+    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges.len() as u64;
+    let (first, _) = engines[0];
+    if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
+        return;
+    }
+    if budget.jobs() > 1 {
+        let race = Arc::new(Race::new());
+        std::thread::scope(|scope| {
+            for (runner, (engine, weight)) in engines.iter().enumerate() {
+                let budget = budget.in_race(&race, runner, *weight);
+                let ask = &ask;
+                scope.spawn(move || {
+                    ask(*engine, &budget);
+                    budget.gives_up();
+                });
+            }
+        });
+        // Where the memory was not enough for both it may be enough for one; what that one finds then stands.
+        if !over() {
+            ask(first, budget);
+        }
+        return;
+    }
+    take_turns(engines, trial, budget, ask, over);
+}
+
+/// Lets engines work one after the other, each time with a larger share, until there is nothing left to ask.
+fn take_turns(
+    mut engines: Vec<Candidate>,
+    trial: u64,
+    budget: &Budget,
+    ask: impl Fn(&dyn Engine, &Budget) -> bool,
+    over: impl Fn() -> bool,
+) {
+    let mut share = trial;
+    while !engines.is_empty() {
+        share = share.saturating_mul(GROWTH);
         let alone = engines.len() == 1;
         let mut last = true;
-        for (engine, (share, per_edge)) in std::mem::take(&mut engines) {
-            let effort = (share.saturating_add(per_edge * edges)).saturating_mul(GROWTH.saturating_pow(turn));
-            let share_of = if alone { budget.clone() } else { budget.clone().with_effort(effort) };
-            last &= share_of.effort() == budget.effort();
-            let asked = Asked { question, reduced: reduced.as_ref(), engine, budget: &share_of };
-            if !asked.ask(board) || board.is_over() {
+        // The engine that was on trial has just had its turn.
+        engines.rotate_left(1);
+        for (engine, weight) in std::mem::take(&mut engines) {
+            let effort = if alone { u64::MAX } else { share / weight };
+            let budget_of = budget.clone().with_effort(effort);
+            last &= budget_of.effort() == budget.effort();
+            if !ask(engine, &budget_of) || over() {
                 return;
             }
             // An engine that has filled the memory would only do so again.
-            if !asked.is_out_of_memory(board) {
-                engines.push((engine, (share, per_edge)));
+            if !matches!(budget.check(), Err(Why::Memory(_))) {
+                engines.push((engine, weight));
             }
         }
-        if last || engines.is_empty() {
+        if last {
             return;
         }
     }
 }
 
-/// An engine, and its first share: so much work, and so much per edge.
-type Candidate<'e> = (&'e dyn Engine, (u64, u64));
+/// The board, which engines share.
+type Shared<'b, 'a, 'o> = Mutex<&'b mut Board<'a, 'o>>;
+
+fn lock<'l, 'b, 'a, 'o>(board: &'l Shared<'b, 'a, 'o>) -> MutexGuard<'l, &'b mut Board<'a, 'o>> {
+    board.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
 
 /// The engines that take the program; if there is none, every query gets their reasons.
 fn willing<'e>(question: &Question, engines: Vec<Candidate<'e>>, board: &mut Board) -> Vec<Candidate<'e>> {
@@ -127,35 +185,37 @@ struct Asked<'q> {
 
 impl Asked<'_> {
     /// Asks about what is open; whether there is something left to ask.
-    fn ask(&self, board: &mut Board) -> bool {
+    fn ask(&self, board: &Shared) -> bool {
         let Question { task, numbers, .. } = self.question;
         let all = self.reduced.map_or(*task, Reduced::task);
-        let open: Vec<usize> = (0..numbers.len()).filter(|&at| self.is_open(at, board)).collect();
+        let is_open = |at: &usize| self.is_open(*at, &lock(board));
+        let open: Vec<usize> = (0..numbers.len()).filter(is_open).collect();
         if open.is_empty() {
             return false;
         }
         let queries: Vec<Query> = open.iter().map(|&at| all.queries[at].clone()).collect();
         let asked = Task { queries: &queries, ..all };
-        board.engine = self.question.credit.unwrap_or(self.engine.name());
         let said = vec![false; open.len()];
         let mut hearing = Hearing { asked: self, board, open: &open, said, replay: Stats::default() };
         let answer = catch_unwind(AssertUnwindSafe(|| self.engine.check(&asked, self.budget, &mut hearing)));
         let Hearing { said, replay, .. } = hearing;
+        let silent = self.budget.is_raced() && !said.contains(&true);
         match answer {
+            Ok(_) if silent => {}
             Ok(mut stats) => {
-                assert!(said.iter().all(|said| *said), "an engine answers every query");
+                assert!(!said.contains(&false), "an engine answers every query");
                 stats.extend(replay);
                 stats.extend(self.reduced.map(|reduced| reduced.stats.clone()).unwrap_or_default());
-                board.stats = stats;
+                lock(board).stats = stats;
             }
             Err(panic) => {
                 let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
                 let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
                 let unsaid = said.iter().zip(&open).filter(|(said, _)| !**said);
-                unsaid.for_each(|(_, &at)| board.unknown(numbers[at], Why::EngineBug(message.clone())));
+                unsaid.for_each(|(_, &at)| lock(board).unknown(numbers[at], Why::EngineBug(message.clone())));
             }
         }
-        (0..numbers.len()).any(|at| self.is_open(at, board))
+        (0..numbers.len()).any(|at| is_open(&at))
     }
 
     /// Whether a query of the question is still to be asked.
@@ -165,10 +225,9 @@ impl Asked<'_> {
         !explored && board.is_open(numbers[at])
     }
 
-    fn is_out_of_memory(&self, board: &Board) -> bool {
-        let memory =
-            |number: &usize| matches!(board.answer(*number).verdict, Verdict::Unknown(Why::Memory(_)));
-        self.question.numbers.iter().any(memory)
+    /// Who is named for an answer.
+    fn name(&self) -> &'static str {
+        self.question.credit.unwrap_or(self.engine.name())
     }
 
     /// A trace of the program that the engine saw as one of the program as written.
@@ -185,47 +244,49 @@ impl Asked<'_> {
 }
 
 /// Hears an engine, and puts what stands on the board.
-struct Hearing<'h, 'a, 'o> {
+struct Hearing<'h, 'b, 'a, 'o> {
     asked: &'h Asked<'h>,
-    board: &'h mut Board<'a, 'o>,
+    board: &'h Shared<'b, 'a, 'o>,
     open: &'h [usize],
     said: Vec<bool>,
     replay: Stats,
 }
 
-impl Listener for Hearing<'_, '_, '_> {
+impl Listener for Hearing<'_, '_, '_, '_> {
     fn progress(&mut self, tick: Tick) {
-        self.board.progress(self.asked.question.within, tick);
+        let mut board = lock(self.board);
+        board.engine = self.asked.name();
+        board.progress(self.asked.question.within, tick);
     }
 
     fn settle(&mut self, query: usize, finding: Finding) {
         assert!(!std::mem::replace(&mut self.said[query], true), "an engine answers a query once");
         let Question { numbers, within, counts, .. } = self.asked.question;
         let number = numbers[self.open[query]];
+        let board = &mut **lock(self.board);
+        board.engine = self.asked.name();
         match (finding, counts) {
-            (Finding::Holds { guarded }, Counts::Both) => self.board.holds(number, *within, guarded),
-            (Finding::Holds { .. }, Counts::Holds) => self.board.holds(number, *within, None),
-            (Finding::Holds { .. }, Counts::Explored) => self.board.explored(number, *within),
+            (Finding::Holds { guarded }, Counts::Both) => board.holds(number, *within, guarded),
+            (Finding::Holds { .. }, Counts::Holds) => board.holds(number, *within, None),
+            (Finding::Holds { .. }, Counts::Explored) => board.explored(number, *within),
             (Finding::Holds { .. }, Counts::Violations) => {
                 let bug = "no run follows the script of a violation".to_owned();
-                self.board.unknown(number, Why::EngineBug(bug));
+                board.unknown(number, Why::EngineBug(bug));
             }
-            (Finding::Reached(_) | Finding::Scripted(_), Counts::Holds) => {
-                self.board.unknown(number, Why::Effort);
-            }
+            (Finding::Reached(_) | Finding::Scripted(_), Counts::Holds) => board.unknown(number, Why::Effort),
             (Finding::Reached(trace), _) => {
                 let mut stopwatch = Stopwatch::start();
                 match self.asked.back(trace) {
-                    Ok(trace) => self.board.violated(number, trace, self.asked.budget),
-                    Err(why) => self.board.unknown(number, why),
+                    Ok(trace) => board.violated(number, trace, self.asked.budget),
+                    Err(why) => board.unknown(number, why),
                 }
                 stopwatch.lap("replay_us");
                 self.replay.extend(stopwatch.laps());
             }
             (Finding::Scripted(script), _) => {
-                crate::threads::follow(&script, number, self.asked.budget, self.board);
+                crate::threads::follow(&script, number, self.asked.budget, board);
             }
-            (Finding::Unknown(why), _) => self.board.unknown(number, why),
+            (Finding::Unknown(why), _) => board.unknown(number, why),
         }
     }
 }

@@ -212,11 +212,16 @@ pub fn budget(args: &Question) -> Budget {
     };
     let _ = ctrlc::set_handler(handler);
     let budget = Budget::unlimited().with_cancel(cancelled);
-    let budget = budget.with_memory(args.memory, used);
+    let budget = budget.with_memory(args.memory, used).with_jobs(jobs());
     match args.timeout {
         Some(limit) => budget.with_time(limit),
         None => budget,
     }
+}
+
+/// How many engines may work at once.
+fn jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The most memory that was in use whenever somebody looked.

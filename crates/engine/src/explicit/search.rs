@@ -18,7 +18,7 @@ use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::targets::TargetTracker;
-use crate::engine::Listener;
+use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
 use postbop_ir::{EdgeId, Length, LocId, Task};
 use postbop_kit::rows::Full;
@@ -341,7 +341,11 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             ("entries", self.store.entries.len() as u64),
             ("summaries", summaries),
             ("evaluations", self.expander.evaluations),
+            ("work", self.expander.work),
         ]);
+        if !may_tell(stopped.as_ref(), self.expander.work, budget) {
+            return stats;
+        }
         let mut memory = Recall { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut memory, budget);
         let trace = |context: u32| retracer.trace(context, self.store.valuation(context).into());

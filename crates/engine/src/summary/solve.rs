@@ -18,11 +18,11 @@ use super::order::Order;
 use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
 use super::room::Reordering;
-use crate::budget::{Budget, Stopwatch, Tick};
+use crate::budget::{Budget, Meter, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::targets::TargetTracker;
-use crate::engine::Listener;
+use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
 use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
@@ -108,12 +108,13 @@ pub struct Solver<'m, 'a, 'w, 't> {
 pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener, reordering: Reordering) -> Stats {
     let mut stopwatch = Stopwatch::start();
     let machine = Machine::new(task.program);
-    let bdd = Bdd::new(|bytes| budget.allows(bytes as u64).is_ok());
+    let meter = Meter::new(budget);
+    let bdd = Bdd::new(|bytes| meter.allows(bytes));
     let mut solver = Solver::new(task, Encoder::new(&machine, bdd), reordering);
     stopwatch.lap("prepare_us");
-    let end = solver.run(budget, listener);
+    let end = solver.run(&meter, budget, listener);
     stopwatch.lap("search_us");
-    let mut stats = solver.tell(end.err(), budget, listener);
+    let mut stats = solver.tell(end.err(), &meter, budget, listener);
     stopwatch.lap("trace_us");
     stats.extend(stopwatch.laps());
     stats
@@ -146,10 +147,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
     }
 
-    fn run(&mut self, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
+    fn run(&mut self, meter: &Meter, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
         budget.check()?;
-        // What was denied was memory, if nothing else is amiss.
-        let interrupted = |_: Interrupted| budget.check().err().unwrap_or(Why::Memory(budget.memory()));
+        let interrupted = |_: Interrupted| meter.why();
         let main = self.task.program.main;
         self.gate(main).map_err(interrupted)?;
         let entry = self.task.program.procs[main].entry;
@@ -345,7 +345,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         |field| sets.iter().any(|set| set.live && set.field == field)
     }
 
-    fn tell(mut self, stopped: Option<Why>, budget: &'w Budget, listener: &mut dyn Listener) -> Stats {
+    fn tell(
+        mut self,
+        stopped: Option<Why>,
+        meter: &Meter,
+        budget: &'w Budget,
+        listener: &mut dyn Listener,
+    ) -> Stats {
         let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
         let stats = Stats::from([
             ("vertices", self.encoder.bdd.peak() as u64),
@@ -353,7 +359,11 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             ("arrivals", self.arrivals.len() as u64),
             ("summaries", lifts),
             ("reorderings", self.encoder.bdd.reorderings()),
+            ("work", meter.work()),
         ]);
+        if !may_tell(stopped.as_ref(), meter.work(), budget) {
+            return stats;
+        }
         let machine = self.encoder.machine;
         self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
         let targets = self.targets.clone();
