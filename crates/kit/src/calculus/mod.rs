@@ -17,7 +17,7 @@
 //!
 //! # Rooms
 //!
-//! [`Recipes`](compile::Recipes) say in which order diagrams are combined, and which copy of a domain's levels stands
+//! Recipes (`compile`) say in which order diagrams are combined, and which copy of a domain's levels stands
 //! for which variable; [`Solver`] follows them.
 
 mod compile;

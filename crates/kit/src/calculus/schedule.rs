@@ -195,3 +195,91 @@ impl<R: Clone> Pool<R> {
         host.heavy |= other.heavy;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recipe that can be read: what was joined, and what was quantified.
+    fn joined(a: String, b: String, gone: &[VarId]) -> String {
+        let gone: Vec<String> = gone.iter().map(|var| var.0.to_string()).collect();
+        format!("({a} {b} [{}])", gone.join(","))
+    }
+
+    fn remove(parts: &mut Vec<Part<String>>, a: usize, b: usize, may_go: &BTreeSet<VarId>) {
+        let other = parts.remove(b);
+        let a = if b < a { a - 1 } else { a };
+        let mut vars: BTreeSet<VarId> = parts[a].vars.union(&other.vars).copied().collect();
+        let elsewhere =
+            |var: &VarId| parts.iter().enumerate().any(|(at, part)| at != a && part.vars.contains(var));
+        let gone: Vec<VarId> =
+            vars.iter().filter(|var| may_go.contains(var) && !elsewhere(var)).copied().collect();
+        vars.retain(|var| !gone.contains(var));
+        let recipe = joined(parts[a].recipe.clone(), other.recipe, &gone);
+        parts[a] = Part { recipe, vars, heavy: parts[a].heavy || other.heavy };
+    }
+
+    /// The order by its definition, without counting: every pair is looked at before every join.
+    fn by_definition(mut parts: Vec<Part<String>>, bound: &BTreeSet<VarId>) -> String {
+        let filters = |filter: &Part<String>, host: &Part<String>| {
+            host.heavy
+                && filter.vars.is_subset(&host.vars)
+                && (!filter.heavy || filter.vars.len() < host.vars.len())
+        };
+        let pair = |parts: &[Part<String>]| {
+            let pairs = (0..parts.len()).flat_map(|at| (0..parts.len()).map(move |host| (host, at)));
+            pairs.into_iter().find(|&(host, at)| host != at && filters(&parts[at], &parts[host]))
+        };
+        while let Some((host, at)) = pair(&parts) {
+            let own = bound.intersection(&parts[at].vars).copied().collect();
+            remove(&mut parts, host, at, &own);
+        }
+        while parts.len() > 1 {
+            let left = |at: &usize| {
+                let mentioned = |var: &VarId| {
+                    (1..parts.len()).any(|other| other != *at && parts[other].vars.contains(var))
+                };
+                let union = parts[0].vars.union(&parts[*at].vars);
+                let left = union.filter(|var| !bound.contains(var) || mentioned(var)).count();
+                (parts[0].vars.is_disjoint(&parts[*at].vars), left)
+            };
+            let next = (1..parts.len()).min_by_key(left).expect("there is another part");
+            remove(&mut parts, 0, next, bound);
+        }
+        parts.remove(0).recipe
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_definition() {
+        let mut seed = 1u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for _ in 0..3_000 {
+            let (count, vars) = (1 + random(9), 1 + random(7));
+            let parts: Vec<Part<String>> = (0..count)
+                .map(|at| Part {
+                    recipe: at.to_string(),
+                    vars: (0..random(4)).map(|_| VarId(random(vars) as u32)).collect(),
+                    heavy: random(3) == 0,
+                })
+                .collect();
+            let bound = (0..vars as u32).map(VarId).filter(|_| random(2) == 0).collect();
+            let fast = join_all(parts.clone(), &bound, &mut || true, joined).map(|part| part.recipe);
+            assert_eq!(fast, Some(by_definition(parts.clone(), &bound)), "{parts:?} {bound:?}");
+        }
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let part = |at: u32| Part { recipe: at.to_string(), vars: [VarId(at)].into(), heavy: false };
+        let parts: Vec<Part<String>> = (0..100).map(part).collect();
+        let mut left = 10;
+        let mut go_on = || {
+            left -= 1;
+            left > 0
+        };
+        assert!(join_all(parts, &BTreeSet::new(), &mut go_on, joined).is_none());
+    }
+}
