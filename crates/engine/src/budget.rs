@@ -212,7 +212,7 @@ impl Budget {
 /// Watches the work of diagrams for an engine: how much it was, and why it was stopped.
 pub struct Meter<'b> {
     budget: &'b Budget,
-    asked: Cell<u64>,
+    work: Cell<u64>,
     why: RefCell<Option<Why>>,
 }
 
@@ -222,17 +222,22 @@ const TURN: u64 = 1 << 13;
 impl<'b> Meter<'b> {
     /// No work was done yet.
     pub fn new(budget: &'b Budget) -> Self {
-        Meter { budget, asked: Cell::new(0), why: RefCell::new(None) }
+        Meter { budget, work: Cell::new(0), why: RefCell::new(None) }
     }
 
     /// The work so far.
     pub fn work(&self) -> u64 {
-        self.asked.get() * TURN
+        self.work.get()
+    }
+
+    /// Counts work that diagrams do not ask about.
+    pub fn spend(&self, work: u64) {
+        self.work.set(self.work.get() + work);
     }
 
     /// Whether diagrams may go on, with so many bytes more.
     pub fn allows(&self, bytes: usize) -> bool {
-        self.asked.set(self.asked.get() + 1);
+        self.spend(TURN);
         let why = self.budget.after_with(self.work(), bytes as u64).err();
         let goes_on = why.is_none();
         *self.why.borrow_mut() = why;

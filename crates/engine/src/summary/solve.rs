@@ -31,6 +31,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
 
+/// How much work a round is, besides that of the diagrams it makes.
+const ROUND: u64 = 64;
+
 /// Where a set came from.
 #[derive(Clone, Copy, Debug)]
 pub enum Cause {
@@ -161,8 +164,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 return Ok(());
             }
             rounds += 1;
+            meter.spend(ROUND);
             if rounds.is_multiple_of(256) {
-                budget.check()?;
+                budget.after(meter.work())?;
                 listener.progress(Tick { unit: "vertices", done: self.encoder.bdd.len() as u64 });
             }
             self.make_room();
