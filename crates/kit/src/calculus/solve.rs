@@ -220,10 +220,17 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
     }
 
     /// The value of a defined relation, with its first argument of each domain at copy 0, the second at copy 1, ….
+    ///
+    /// An evaluation that was interrupted leaves values that are no fixed points, and they must not be taken for such: from
+    /// then on nothing is evaluated any more.
     pub fn evaluate(&mut self, relation: RelationId) -> Result<Ref, Stop> {
+        if self.recipes.stopped {
+            return Err(Stop::Interrupted);
+        }
         let held = self.held.len();
         let value = self.settle(relation);
         if value.is_err() {
+            self.recipes.stopped |= matches!(value, Err(Stop::Interrupted));
             self.fixed.fill(false);
         }
         self.held.truncate(held);
