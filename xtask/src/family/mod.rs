@@ -115,6 +115,7 @@ fn names(prefix: &str, count: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postbop_engine::{Budget, Choice, Silent, Verdict, verify};
 
     const SMALL: &[(&str, &[u64])] = &[
         ("T", &[3]),
@@ -187,6 +188,38 @@ mod tests {
             judged += 1;
         }
         assert!(judged >= 2 * SPOILABLE.len(), "{judged} families are small enough to be judged");
+    }
+
+    /// In a bad order of levels the diagrams of most of these are exponential in 40.
+    #[test]
+    fn summary_finds_an_order_for_every_shape() {
+        let sizes = SPOILABLE.iter().map(|&(family, parameters)| match (family, parameters.len()) {
+            ("chain", _) => (family, vec![20, 40]),
+            (_, 2) => (family, vec![40, 40]),
+            _ => (family, vec![40]),
+        });
+        for (family, parameters) in sizes {
+            for name in [family.to_owned(), format!("{family}{BUG}")] {
+                let instance = instance(&name, &parameters).unwrap();
+                let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
+                let program = reading.program.unwrap();
+                let labels = program.labels.iter().filter(|label| label.name == instance.target);
+                let locs = labels.map(|label| label.loc).collect();
+                let targets = [postbop_ir::Target { name: instance.target.into(), locs }];
+                let task = postbop_ir::Task { program: &program, targets: &targets, shortest: false };
+                let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
+                let report = verify(&task, Choice::Named("summary"), &budget, &mut Silent);
+                let reached = match &report.verdicts[0] {
+                    Verdict::Holds => false,
+                    Verdict::Violated(_) => true,
+                    other => panic!("{}: {other:?}", instance.name),
+                };
+                assert_eq!(Some(reached), instance.expected, "{}", instance.name);
+                let count = |what: &str| report.stats.iter().find(|(name, _)| name == what).unwrap().1;
+                assert!(count("vertices") < 150_000, "{}: {} vertices", instance.name, count("vertices"));
+                assert_eq!(count("reorderings"), 0, "{}", instance.name);
+            }
+        }
     }
 
     #[test]
