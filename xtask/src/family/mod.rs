@@ -115,7 +115,8 @@ fn names(prefix: &str, count: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use postbop_engine::{Budget, Choice, Silent, Verdict, verify};
+    use postbop_engine::{Budget, EngineChoice, Silent, Verdict, verify};
+    use postbop_ir::{Query, Task};
 
     const SMALL: &[(&str, &[u64])] = &[
         ("T", &[3]),
@@ -205,17 +206,17 @@ mod tests {
                 let program = reading.program.unwrap();
                 let labels = program.labels.iter().filter(|label| label.name == instance.target);
                 let locs = labels.map(|label| label.loc).collect();
-                let targets = [postbop_ir::Target { name: instance.target.into(), locs }];
-                let task = postbop_ir::Task { program: &program, targets: &targets, shortest: false };
+                let queries = [Query::reach(instance.target, locs)];
                 let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
-                let report = verify(&task, Choice::Named("summary"), &budget, &mut Silent);
-                let reached = match &report.verdicts[0] {
-                    Verdict::Holds => false,
+                let summary = EngineChoice::named("summary").unwrap();
+                let report = verify(&Task::new(&program, &queries), summary, &budget, &mut Silent);
+                let reached = match &report.answers[0].verdict {
+                    Verdict::Holds { .. } => false,
                     Verdict::Violated(_) => true,
                     other => panic!("{}: {other:?}", instance.name),
                 };
                 assert_eq!(Some(reached), instance.expected, "{}", instance.name);
-                let count = |what: &str| report.stats.iter().find(|(name, _)| name == what).unwrap().1;
+                let count = |what: &str| report.stats.get(what).unwrap();
                 assert!(count("vertices") < 150_000, "{}: {} vertices", instance.name, count("vertices"));
                 assert_eq!(count("reorderings"), 0, "{}", instance.name);
             }
