@@ -34,6 +34,8 @@ pub mod fixpoint;
 mod race;
 mod reduce;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod threads;
 mod turns;
 mod verdict;

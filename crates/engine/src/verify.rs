@@ -115,8 +115,8 @@ impl<'a, 'o> Board<'a, 'o> {
         debug_assert!(!self.answers[query].verdict.is_known(), "a query is answered once");
         let known = verdict.is_known();
         let (engine, row) = (self.engine, &mut self.answers[query]);
-        *row =
-            Answer { explored: row.explored, ..Answer::new(std::mem::take(&mut row.query), engine, verdict) };
+        let explored = row.explored.filter(|_| !known);
+        *row = Answer { explored, ..Answer::new(std::mem::take(&mut row.query), engine, verdict) };
         self.settled += usize::from(known);
         row
     }

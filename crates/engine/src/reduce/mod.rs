@@ -26,6 +26,8 @@ mod draft;
 mod fold;
 mod lift;
 mod prune;
+#[cfg(test)]
+mod tests;
 
 use crate::budget::Stopwatch;
 use crate::verdict::Stats;

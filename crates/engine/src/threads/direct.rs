@@ -175,7 +175,10 @@ struct Search<'m, 'a> {
 /// to the end. Returns the greatest number of switches, or rounds, within which everything was looked at.
 pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
     let program = task.program;
-    if has_integers(program) || program.locs.len() * (1 + program.globals().count()) > LARGEST {
+    if budget.check().is_err()
+        || has_integers(program)
+        || program.locs.len() * (1 + program.globals().count()) > LARGEST
+    {
         return None;
     }
     let machine = Machine::threads(program);

@@ -1,0 +1,185 @@
+//! Room `engine`: engines on small graphs, through the one door and by themselves.
+
+use crate::{
+    Answer, Budget, EngineChoice, Finding, Listener, Report, Silent, Tick, Verdict, Why, engines, verify,
+};
+use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
+
+/// main calls f until g is 1, which f sets if its choice says so; l4 is behind the loop, l5 in front of a false condition.
+const LOOP: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "f" params 0 results ( ) entry l2 exit l3 at 0..0
+var v0 global bool "g"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+loc l5 p0 at 0..0
+loc l6 p0 at 0..0
+loc l7 p1 at 0..0
+edge l0 l6 at 0..0 assign v0 := false
+edge l6 l6 at 0..0 call p1 ->
+edge l6 l4 at 0..0 assume v0
+edge l4 l5 at 0..0 assume (not v0)
+edge l4 l1 at 0..0 return
+edge l2 l7 at 0..0 assign v0 := (or v0 *:bool)
+edge l7 l3 at 0..0 return
+main p0
+"#;
+
+/// Each thread sets its own flag and is at l4, or l5, if the other one's is set already.
+const TWO: &str = r#"postbop-ir 1
+proc p0 "a" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "b" params 0 results ( ) entry l2 exit l3 at 0..0
+proc p2 "init" params 0 results ( ) entry l8 exit l9 at 0..0
+var v0 global bool "x"
+var v1 global bool "y"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+loc l5 p1 at 0..0
+loc l6 p0 at 0..0
+loc l7 p1 at 0..0
+loc l8 p2 at 0..0
+loc l9 p2 at 0..0
+loc l10 p2 at 0..0
+edge l8 l10 at 0..0 assign v0 v1 := false false
+edge l10 l9 at 0..0 return
+edge l0 l6 at 0..0 assign v0 := true
+edge l6 l4 at 0..0 assume v1
+edge l4 l1 at 0..0 return
+edge l2 l7 at 0..0 assign v1 := true
+edge l7 l5 at 0..0 assume v0
+edge l5 l3 at 0..0 return
+prologue p2
+thread t0 "a" p0
+thread t1 "b" p1
+"#;
+
+fn ask(program: &Program, targets: &[u32], choice: EngineChoice, prefer: Prefer, bound: Bound) -> Report {
+    let query = |&loc: &u32| Query::reach(format!("l{loc}"), vec![LocId(loc)]);
+    let queries: Vec<Query> = targets.iter().map(query).collect();
+    let task = Task { prefer, bound, ..Task::new(program, &queries) };
+    verify(&task, choice, &Budget::unlimited(), &mut Silent)
+}
+
+fn choices() -> Vec<EngineChoice> {
+    engines().iter().map(|&engine| EngineChoice::Only(engine)).chain([EngineChoice::Auto]).collect()
+}
+
+fn is_holds(answer: &Answer) -> bool {
+    matches!(answer.verdict, Verdict::Holds { .. })
+}
+
+#[test]
+fn every_engine_decides_the_loop() {
+    let program = text::parse(LOOP).unwrap();
+    for choice in choices() {
+        let report = ask(&program, &[4, 5], choice, Prefer::Any, Bound::NONE);
+        assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{:?}", report.answers[0]);
+        assert!(is_holds(&report.answers[1]), "{:?}", report.answers[1]);
+    }
+}
+
+#[test]
+fn shortest_runs_count_the_steps_inside_calls() {
+    let program = text::parse(LOOP).unwrap();
+    for name in ["explicit", "summary", "auto"] {
+        let choice = EngineChoice::named(name).unwrap();
+        let report = ask(&program, &[4], choice, Prefer::FewestSteps, Bound::NONE);
+        let Verdict::Violated(trace) = &report.answers[0].verdict else { panic!("{report:?}") };
+        assert_eq!(trace.length(), Length::from(5), "{name}: g := 0, call, g := 1, return, condition");
+    }
+}
+
+#[test]
+fn two_jobs_give_the_answer_of_one() {
+    let program = text::parse(LOOP).unwrap();
+    let queries = [Query::reach("R", vec![LocId(4)]), Query::reach("never", vec![LocId(5)])];
+    let with = |jobs| {
+        let budget = Budget::unlimited().with_jobs(jobs);
+        verify(&Task::new(&program, &queries), EngineChoice::Auto, &budget, &mut Silent).answers
+    };
+    assert_eq!(with(1), with(2));
+}
+
+#[test]
+fn threads_go_through_the_same_door() {
+    let program = text::parse(TWO).unwrap();
+    for choice in choices() {
+        let few = ask(&program, &[4], choice, Prefer::FewestSwitches, Bound::switches(3));
+        let Verdict::Violated(trace) = &few.answers[0].verdict else { panic!("{few:?}") };
+        assert_eq!(trace.switches(), 1, "b sets y, then a sees it");
+        let none = ask(&program, &[4], choice, Prefer::Any, Bound::switches(0));
+        assert!(is_holds(&none.answers[0]), "{none:?}");
+        let Verdict::Holds { within, .. } = none.answers[0].verdict else { unreachable!("it holds") };
+        assert_eq!(within, Bound::switches(0), "with one switch it does not hold");
+    }
+}
+
+#[test]
+fn room_that_is_not_enough_is_part_of_the_verdict() {
+    let full = TWO.replace("edge l8 l10", "no-room l4\nedge l8 l10");
+    let program = text::parse(&full).unwrap();
+    // Nothing sets y behind l3, so that l3 twice over cannot be; a run may end for want of room, at l4.
+    let never = full.replace("edge l7 l5 at 0..0 assume v0", "edge l7 l5 at 0..0 assume (and v0 (not v0))");
+    let never = text::parse(&never).unwrap();
+    let report = ask(&never, &[5], EngineChoice::Auto, Prefer::Any, Bound::NONE);
+    let Verdict::Holds { within, .. } = report.answers[0].verdict else { panic!("{report:?}") };
+    assert_eq!(within.threads, Some(2));
+    let report = ask(&program, &[5], EngineChoice::Auto, Prefer::Any, Bound::NONE);
+    assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{report:?}");
+}
+
+#[test]
+fn what_no_engine_does_is_refused_in_words() {
+    let program = text::parse(LOOP).unwrap();
+    let recur = [Query { ask: Ask::Recur(vec![LocId(6)]), ..Query::reach("again", Vec::new()) }];
+    let report = verify(&Task::new(&program, &recur), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+    let Verdict::Unknown(Why::Unsupported(what)) = &report.answers[0].verdict else { panic!("{report:?}") };
+    assert!(what.contains("infinitely often"), "{what}");
+    let two = text::parse(TWO).unwrap();
+    let report = ask(&two, &[4], EngineChoice::Auto, Prefer::FewestSteps, Bound::NONE);
+    assert!(matches!(report.answers[0].verdict, Verdict::Unknown(Why::Unsupported(_))), "{report:?}");
+}
+
+#[test]
+fn no_time_and_no_work_are_unknown_with_every_engine() {
+    let (program, two) = (text::parse(LOOP).unwrap(), text::parse(TWO).unwrap());
+    let queries = [Query::reach("R", vec![LocId(4)])];
+    for choice in choices() {
+        for program in [&program, &two] {
+            let budget = Budget::unlimited().with_time(std::time::Duration::ZERO);
+            let report = verify(&Task::new(program, &queries), choice, &budget, &mut Silent);
+            assert!(matches!(report.answers[0].verdict, Verdict::Unknown(Why::Time(_))), "{report:?}");
+        }
+    }
+}
+
+/// Hears what an engine finds out about the program as it is.
+#[derive(Default)]
+struct Heard(Vec<(usize, Finding)>);
+
+impl Listener for Heard {
+    fn progress(&mut self, _: Tick) {}
+    fn settle(&mut self, query: usize, finding: Finding) {
+        self.0.push((query, finding));
+    }
+}
+
+#[test]
+fn an_engine_settles_each_query_once() {
+    let program = text::parse(LOOP).unwrap();
+    let queries = [4, 5, 4].map(|loc| Query::reach("R", vec![LocId(loc)]));
+    for engine in engines() {
+        let mut heard = Heard::default();
+        let stats = engine.check(&Task::new(&program, &queries), &Budget::unlimited(), &mut heard);
+        let mut settled: Vec<usize> = heard.0.iter().map(|(query, _)| *query).collect();
+        settled.sort_unstable();
+        assert_eq!(settled, [0, 1, 2], "{}", engine.name());
+        assert!(stats.iter().count() > 0, "{}", engine.name());
+    }
+}
