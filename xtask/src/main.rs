@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
-use xtask::generate::{self, Features};
+use xtask::generate::Features;
 use xtask::{bench, ci, family, fuzz, tidy};
 
 /// The project's own chores.
@@ -44,9 +44,8 @@ enum Chore {
         /// `all`, `boolean` or `none`, then single features to add or, after a `-`, to leave out
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
-        /// A program with threads instead; it has no features to choose
-        #[arg(long)]
-        threads: bool,
+        #[command(flatten)]
+        other: Other,
     },
     /// Tries random programs on the judge and every engine
     Fuzz {
@@ -62,12 +61,11 @@ enum Chore {
         /// What the programs may contain, as for `gen`
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
-        /// Programs with threads, against the judge of all interleavings; they have no features to choose
-        #[arg(long)]
-        threads: bool,
-        /// With threads: milliseconds that an engine may take for one question
-        #[arg(long, value_name = "MS", requires = "threads", default_value_t = fuzz::PATIENCE.as_millis() as u64)]
-        patience: u64,
+        #[command(flatten)]
+        other: Other,
+        /// With one of these kinds: milliseconds that an engine may take for one question
+        #[arg(long, value_name = "MS", requires = "kind")]
+        patience: Option<u64>,
     },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
@@ -79,6 +77,38 @@ enum Chore {
     },
 }
 
+/// Programs of another kind, which have no features to choose.
+#[derive(clap::Args)]
+#[group(id = "kind", multiple = false)]
+struct Other {
+    /// Programs with threads, against the judge of all interleavings
+    #[arg(long)]
+    threads: bool,
+    /// Programs whose shortest runs are astronomically long
+    #[arg(long)]
+    long: bool,
+    /// Programs with many properties
+    #[arg(long)]
+    many: bool,
+    /// Concurrent pushdown systems
+    #[arg(long)]
+    pushdown: bool,
+}
+
+impl Other {
+    /// Which programs to make, and how patiently to ask about them.
+    fn kind(&self, features: Features, patience: Option<u64>) -> Kind {
+        let or = |usual| patience.map_or(usual, Duration::from_millis);
+        match self {
+            Other { threads: true, .. } => Kind::Threads(or(fuzz::PATIENCE)),
+            Other { long: true, .. } => Kind::Long(or(fuzz::LONG_PATIENCE)),
+            Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
+            Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
+            _ => Kind::Sequential(features),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
@@ -86,18 +116,12 @@ fn main() -> ExitCode {
             run_bench(&bench::Plan { filter, engine, timeout, out })
         }
         Chore::Tidy => run_tidy(),
-        Chore::Gen { seed, features, threads } => {
-            let source = if threads { generate::threads(seed) } else { generate::program(seed, features) };
-            print!("{source}");
+        Chore::Gen { seed, features, other } => {
+            print!("{}", other.kind(features, None).program(seed));
             ExitCode::SUCCESS
         }
-        Chore::Fuzz { seed, count, seconds, features, threads, patience } => {
-            let kind = if threads {
-                Kind::Threads(Duration::from_millis(patience))
-            } else {
-                Kind::Sequential(features)
-            };
-            run_fuzz(seed, count, seconds, kind)
+        Chore::Fuzz { seed, count, seconds, features, other, patience } => {
+            run_fuzz(seed, count, seconds, other.kind(features, patience))
         }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }
@@ -160,13 +184,14 @@ fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -
     let tally = fuzz::fuzz(seed, count, kind, seconds.map(Duration::from_secs));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
-    let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));
-    let written = std::fs::create_dir_all(root().join("tests/cases/found"))
-        .and_then(|()| std::fs::write(&path, &source));
     println!("fuzz: seed {seed} is wrong: {what}\n{source}");
-    match written {
-        Ok(()) => println!("fuzz: kept as {}; give it an `// expect:` line", path.display()),
-        Err(error) => println!("fuzz: {}: {error}", path.display()),
+    let folder = root().join("tests/cases/found");
+    for (ending, text) in kind.files(&source) {
+        let path = folder.join(format!("seed_{seed}.{ending}"));
+        match std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text)) {
+            Ok(()) => println!("fuzz: kept as {}; give it an `expect:` line", path.display()),
+            Err(error) => println!("fuzz: {}: {error}", path.display()),
+        }
     }
     ExitCode::FAILURE
 }
