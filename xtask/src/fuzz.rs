@@ -137,9 +137,9 @@ impl Tally {
     /// What was counted, on one line or more.
     pub fn lines(&self) -> Vec<String> {
         let Tally { agreed, with_gaps, too_large, score, .. } = self;
-        let Score { reachable, unreachable, .. } = score;
+        let Score { reachable, unreachable, vacuous, .. } = score;
         let mut first = format!(
-            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge"
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not, {vacuous} vacuous), {too_large} too large to judge"
         );
         if *with_gaps > 0 {
             first += &format!(", {with_gaps} of them without the answers that were not awaited");
@@ -203,6 +203,9 @@ fn examine_program(program: &Program, queries: &[Query], effort: Effort) -> Find
         Ok(mut score) => {
             score.reachable = least.iter().flatten().count();
             score.unreachable = least.len() - score.reachable;
+            let checked = |at: &usize| least[*at].is_none() && !queries[*at].guard.is_empty();
+            let vacuous = |at: &usize| checked(at) && guards[*at].is_none();
+            score.vacuous = (0..least.len()).filter(vacuous).count();
             score.longest = least.into_iter().flatten().max();
             Finding::Agreed(score)
         }
@@ -306,7 +309,13 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
     for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
             let task = Task { prefer, ..Task::new(judged.program, judged.queries) };
-            if task.shortest() && name.starts_with("fixpoint") {
+            let by_formula = name.starts_with("fixpoint");
+            if task.shortest() && by_formula {
+                continue;
+            }
+            if by_formula && score.has_gaps() {
+                // What took one algorithm too long takes the others as long.
+                score.note(name, 0, judged.queries.len());
                 continue;
             }
             let budget = match effort.patience {

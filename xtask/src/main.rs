@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
 use xtask::generate::Features;
-use xtask::{bench, ci, family, fuzz, tidy};
+use xtask::{bench, ci, family, fuzz, soak, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -67,6 +67,24 @@ enum Chore {
         #[arg(long, value_name = "MS", requires = "kind")]
         patience: Option<u64>,
     },
+    /// Runs the binary on changed inputs of all formats, within limits that it has to keep
+    Soak {
+        /// The first seed; by default one made from the time
+        #[arg(long)]
+        seed: Option<u64>,
+        /// How many inputs
+        #[arg(long, default_value_t = 1000)]
+        count: u64,
+        /// Stop after this many seconds
+        #[arg(long)]
+        seconds: Option<u64>,
+        /// What each run gets as `--memory`: a number of megabytes with an M; it may use a fifth more
+        #[arg(long, default_value = "500M", value_parser = soak::megabytes)]
+        memory: u64,
+        /// What each run gets as `--timeout`: a number of seconds with an s; it may take two more
+        #[arg(long, default_value = "5s", value_parser = soak::seconds)]
+        timeout: Duration,
+    },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
         /// The family
@@ -122,6 +140,11 @@ fn main() -> ExitCode {
         }
         Chore::Fuzz { seed, count, seconds, features, other, patience } => {
             run_fuzz(seed, count, seconds, other.kind(features, patience))
+        }
+        Chore::Soak { seed, count, seconds, memory, timeout } => {
+            let seed = seed.unwrap_or_else(seed_by_time);
+            let seconds = seconds.map(Duration::from_secs);
+            run_soak(&soak::Plan { seed, count, seconds, memory, timeout })
         }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }
@@ -194,6 +217,17 @@ fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -
         }
     }
     ExitCode::FAILURE
+}
+
+fn run_soak(plan: &soak::Plan) -> ExitCode {
+    match soak::run(&root(), plan) {
+        Ok(tally) if tally.is_good() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("soak: {problem}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn print_instance(name: &str, parameters: &[u64]) -> ExitCode {

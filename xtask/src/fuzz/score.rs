@@ -10,6 +10,8 @@ pub struct Score {
     pub reachable: usize,
     /// See `reachable`.
     pub unreachable: usize,
+    /// Those of the latter that are checked where no run comes.
+    pub vacuous: usize,
     /// Targets that the judge left open.
     pub open: usize,
     /// Those of them on which a formula and a sequential program were compared with each other.
@@ -41,6 +43,7 @@ impl Score {
     pub fn add(&mut self, other: Score) {
         self.reachable += other.reachable;
         self.unreachable += other.unreachable;
+        self.vacuous += other.vacuous;
         self.open += other.open;
         self.compared += other.compared;
         for (engine, (given, late)) in other.answers {

@@ -47,18 +47,22 @@ impl Writer<'_> {
         self.text += &format!("{}{line}\n", "  ".repeat(depth));
     }
 
-    fn atom(&mut self) -> String {
-        let at = self.rng.below(self.globals + 1);
+    /// The variable of this number, or its negation.
+    fn atom(&mut self, at: usize) -> String {
         let name = if at == 0 { "x".to_owned() } else { format!("g{}", at - 1) };
         if self.rng.chance(0.4) { format!("!{name}") } else { name }
     }
 
+    /// A condition over one variable or two different ones: never constant, so that an assertion of it leaves some runs.
     fn expr(&mut self) -> String {
-        let one = self.atom();
+        let at = self.rng.below(self.globals + 1);
+        let one = self.atom(at);
         if self.rng.chance(0.3) {
             return one;
         }
-        let (op, other) = (*self.rng.pick(&["|", "&", "^", "=>", "="]), self.atom());
+        let op = *self.rng.pick(&["|", "&", "^", "=>", "="]);
+        let further = self.rng.range(1, self.globals);
+        let other = self.atom((at + further) % (self.globals + 1));
         format!("({one} {op} {other})")
     }
 
@@ -102,9 +106,9 @@ impl Writer<'_> {
             7 => self.vacuous(depth),
             8 => {
                 // True wherever it is looked at.
-                let value = self.expr();
-                self.line(depth, &format!("x := {value};"));
-                self.assertion(depth, &format!("x = {value} | {value}"));
+                let global = self.rng.below(self.globals);
+                self.line(depth, &format!("x := !g{global};"));
+                self.assertion(depth, &format!("x ^ g{global}"));
             }
             9 | 10 => self.label(depth),
             _ => {
