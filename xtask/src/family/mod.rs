@@ -6,10 +6,12 @@
 mod classic;
 mod integers;
 mod random;
+mod shape;
 
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
-     quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS";
+     quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
+     doubling N | asserts N | counter BITS | nested N | params N";
 
 /// One program of a family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +58,11 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
             (random::wide(seed, vars, rounds), "ERR", Some(false))
         }
         ("term", &[seed, vars @ (16..)]) => (random::term(seed, vars), "ERR", Some(false)),
+        ("doubling", &[n @ (1..)]) => (shape::doubling(n), "ERR", Some(true)),
+        ("asserts", &[n @ (1..)]) => (shape::asserts(n), "ERR", Some(true)),
+        ("counter", &[bits @ 1..=63]) => (shape::counter(bits), "ERR", Some(true)),
+        ("nested", &[n @ (1..)]) => (shape::nested(n), "ERR", Some(true)),
+        ("params", &[n @ (2..)]) => (shape::params(n), "ERR", Some(false)),
         _ => return Err(format!("no family `{family}` with parameters {parameters:?}; there are {USAGE}")),
     };
     let parameters: Vec<String> = parameters.iter().map(u64::to_string).collect();
@@ -83,6 +90,11 @@ mod tests {
         ("driver", &[1, 6, 4, 3]),
         ("wide", &[1, 8, 3]),
         ("term", &[1, 20]),
+        ("doubling", &[4]),
+        ("asserts", &[4]),
+        ("counter", &[4]),
+        ("nested", &[9]),
+        ("params", &[4]),
     ];
 
     #[test]
