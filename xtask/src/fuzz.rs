@@ -36,6 +36,8 @@ pub const LONG_PATIENCE: Duration = Duration::from_millis(400);
 const LONG_JUDGE_LIMIT: usize = 400_000;
 /// How long a failing program is made smaller.
 const SHRINK_TIME: Duration = Duration::from_secs(120);
+/// What the name of an engine is followed by when it was asked for shortest traces.
+const SHORTEST: &str = ", shortest";
 
 /// Which programs to try.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +66,8 @@ impl Kind {
         }
     }
 
-    fn examine(self, source: &str) -> Finding {
+    /// Puts one program through everything, with every engine or with a single one.
+    fn examine(self, source: &str, only: Option<&str>) -> Finding {
         if let Kind::Pushdown(patience) = self {
             return pushdown::examine(source, patience);
         }
@@ -76,10 +79,10 @@ impl Kind {
         match self {
             Kind::Threads(patience) => threads::examine(&program, &queries, patience),
             Kind::Long(patience) | Kind::Many(patience) => {
-                let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience) };
+                let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience), only };
                 examine_program(&program, &queries, effort)
             }
-            _ => examine_program(&program, &queries, Effort::default()),
+            _ => examine_program(&program, &queries, Effort { only, ..Effort::default() }),
         }
     }
 
@@ -96,16 +99,17 @@ impl Kind {
 }
 
 /// How much is spent on a sequential program: the most facts that the judge may derive, and how long an engine may take,
-/// which is for ever if no time is given.
+/// which is for ever if no time is given; and the engine, if only one is to be asked.
 #[derive(Clone, Copy)]
-struct Effort {
+struct Effort<'a> {
     facts: usize,
     patience: Option<Duration>,
+    only: Option<&'a str>,
 }
 
-impl Default for Effort {
+impl Default for Effort<'_> {
     fn default() -> Self {
-        Effort { facts: JUDGE_LIMIT, patience: None }
+        Effort { facts: JUDGE_LIMIT, patience: None, only: None }
     }
 }
 
@@ -157,7 +161,7 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
             break;
         }
         let source = kind.program(seed);
-        match kind.examine(&source) {
+        match kind.examine(&source, None) {
             Finding::Agreed(score) => {
                 *(if score.is_judged() { &mut tally.agreed } else { &mut tally.too_large }) += 1;
                 tally.with_gaps += usize::from(score.is_judged() && score.has_gaps());
@@ -172,19 +176,25 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
     tally
 }
 
-/// A small program that goes wrong as this one does.
+/// A small program that goes wrong as this one does. Only the engine that was wrong is asked.
 fn smallest(kind: Kind, source: &str, what: &str) -> String {
     let who = |what: &str| what.split(':').next().map(str::to_owned);
     let start = Instant::now();
+    let guilty = what.strip_prefix("engine ").and_then(|what| what.split(": ").next());
+    let guilty = guilty.map(|name| name.trim_end_matches(SHORTEST));
     let mut fails = |candidate: &str| {
         let in_time = start.elapsed() < SHRINK_TIME;
-        in_time && matches!(kind.examine(candidate), Finding::Wrong(other) if who(&other) == who(what))
+        let found = || kind.examine(candidate, guilty);
+        in_time && matches!(found(), Finding::Wrong(other) if who(&other) == who(what))
     };
     let canonical = postbop_front::format(source.as_bytes(), Options::default());
-    let start = match canonical {
+    let mut start = match canonical {
         Ok(text) if fails(&text) => text,
         _ => source.to_owned(),
     };
+    if matches!(kind, Kind::Long(_)) {
+        start = generate::shorter_chain(&start, &mut fails);
+    }
     shrink(&start, &mut fails)
 }
 
@@ -306,7 +316,8 @@ struct Judged<'a> {
 fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
     let mut score = Score::default();
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
-    for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
+    let named = named.chain([("auto", EngineChoice::Auto)]);
+    for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
             let task = Task { prefer, ..Task::new(judged.program, judged.queries) };
             let by_formula = name.starts_with("fixpoint");
@@ -323,7 +334,7 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
                 None => Budget::unlimited(),
             };
             let report = verify(&task, choice, &budget, &mut Silent);
-            let name = if task.shortest() { format!("{name}, shortest") } else { name.to_owned() };
+            let name = if task.shortest() { format!("{name}{SHORTEST}") } else { name.to_owned() };
             let late = |answer: &&Answer| {
                 effort.patience.is_some() && matches!(answer.verdict, Verdict::Unknown(Why::Time(_)))
             };

@@ -175,6 +175,44 @@ impl Chain<'_> {
     }
 }
 
+/// The program with procedures of its chain left out, as long as it is `still_bad`. Whoever called one that is left out
+/// calls the next one instead, which has the same signature. Dropping lines alone never gets a chain shorter.
+pub fn shorter_chain(source: &str, still_bad: &mut dyn FnMut(&str) -> bool) -> String {
+    let mut source = source.to_owned();
+    let mut left_out = 16;
+    while left_out > 0 {
+        let mut level = 0;
+        while source.contains(&format!(" p{}(", level + left_out)) {
+            let candidate =
+                (level..level + left_out).fold(source.clone(), |text, level| without(&text, level));
+            if still_bad(&candidate) {
+                source = candidate;
+            }
+            level += left_out;
+        }
+        left_out /= 2;
+    }
+    source
+}
+
+/// The program without the procedure of this level, if it has one.
+fn without(source: &str, level: usize) -> String {
+    let (own, next) = (format!(" p{level}("), format!(" p{}(", level + 1));
+    let is_heading =
+        |line: &str| (line.starts_with("void ") || line.starts_with("bool ")) && line.contains(&own);
+    let mut inside = false;
+    let mut text = String::new();
+    for line in source.lines() {
+        inside |= is_heading(line);
+        if !inside {
+            text += &line.replace(&own, &next);
+            text.push('\n');
+        }
+        inside &= line != "end";
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,5 +229,15 @@ mod tests {
                 (1..length).filter(|level| source.matches(&format!(" p{level}(")).count() > 2).count();
             assert!(twice * 10 > length * 7, "{source}");
         }
+    }
+
+    #[test]
+    fn chains_are_shortened_without_gaps() {
+        let source = long(3);
+        let count = |text: &str| text.matches("\nvoid p").count() + text.matches("\nbool p").count();
+        let small = shorter_chain(&source, &mut |text| count(text) >= 7);
+        assert_eq!(count(&small), 7);
+        let last = (0..300).rfind(|level| source.contains(&format!(" p{level}("))).unwrap();
+        assert!(small.contains(&format!(" p{last}(")), "{small}");
     }
 }

@@ -26,7 +26,7 @@ mod scope;
 mod stmt;
 mod threads;
 
-pub use long::long;
+pub use long::{long, shorter_chain};
 pub use many::many;
 pub use program::program;
 pub use pushdown::pushdown;
