@@ -113,6 +113,7 @@ pub fn run(root: &Path, plan: &Plan) -> Result<Tally, String> {
         }
         soak.try_one(seed, &mut tally)?;
     }
+    let _ = std::fs::remove_dir_all(soak.folder.join(own_folder()));
     tally.print();
     Ok(tally)
 }
@@ -124,6 +125,11 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     let profile = if folder == "debug" { "dev" } else { folder };
     ci::cargo(root, &["build", "--quiet", "--profile", profile, "--package", "postbop"])?;
     Ok(own.with_file_name("postbop"))
+}
+
+/// Where the input at hand is written: several soaks may be at work at a time.
+fn own_folder() -> String {
+    format!("at-work-{}", std::process::id())
 }
 
 struct Soak<'a> {
@@ -166,8 +172,7 @@ impl Soak<'_> {
     fn try_one(&self, seed: u64, tally: &mut Tally) -> Result<(), String> {
         let rng = &mut Rng::new(seed);
         let input = self.input(rng);
-        // Several may be at work at a time.
-        let own = format!("at-work-{}", std::process::id());
+        let own = own_folder();
         let name = |ending: &str| format!("target/soak/{own}/input.{ending}");
         let paths: Vec<String> = input.files.iter().map(|(ending, _)| name(ending)).collect();
         let limits = ["--memory", &format!("{}M", self.plan.memory), "--timeout"].map(str::to_owned);
