@@ -5,16 +5,18 @@
 
 use crate::fuzz::{self, Kind};
 use crate::generate::Features;
-use crate::tidy;
+use crate::{soak, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// How many random programs to try, and for how long at most.
 const PROGRAMS: usize = 400;
-const PROGRAMS_WITH_THREADS: usize = 100;
+const PROGRAMS_OF_OTHER_KINDS: usize = 100;
 const FUZZ_TIME: Duration = Duration::from_secs(20);
 const FUZZ_TIME_WITH_THREADS: Duration = Duration::from_secs(8);
+const FUZZ_TIME_OF_OTHER_KINDS: Duration = Duration::from_secs(5);
+const SOAK_TIME: Duration = Duration::from_secs(5);
 
 /// A step: its name, and what it does.
 type Step<'a> = (&'a str, Box<dyn Fn() -> Result<(), String> + 'a>);
@@ -23,6 +25,9 @@ type Step<'a> = (&'a str, Box<dyn Fn() -> Result<(), String> + 'a>);
 pub fn run(root: &Path, seed: u64) -> Result<(), String> {
     const CLIPPY: &[&str] =
         &["clippy", "--workspace", "--all-targets", "--profile", "ci", "--", "--deny", "warnings"];
+    let others = |kind| -> Box<dyn Fn() -> Result<(), String>> {
+        Box::new(move || try_programs(seed, PROGRAMS_OF_OTHER_KINDS, kind))
+    };
     steps(&[
         ("format", Box::new(|| cargo(root, &["fmt", "--all", "--check"]))),
         ("clippy", Box::new(|| cargo(root, CLIPPY))),
@@ -30,10 +35,11 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("documentation", Box::new(|| document(root))),
         ("tidy", Box::new(|| check_tidy(root))),
         ("fuzz", Box::new(|| try_programs(seed, PROGRAMS, Kind::Sequential(Features::parse("all")?)))),
-        (
-            "fuzz threads",
-            Box::new(|| try_programs(seed, PROGRAMS_WITH_THREADS, Kind::Threads(fuzz::PATIENCE))),
-        ),
+        ("fuzz threads", others(Kind::Threads(fuzz::PATIENCE))),
+        ("fuzz long", others(Kind::Long(fuzz::LONG_PATIENCE))),
+        ("fuzz many", others(Kind::Many(fuzz::LONG_PATIENCE))),
+        ("fuzz pushdown", others(Kind::Pushdown(fuzz::PATIENCE))),
+        ("soak", Box::new(|| soak_briefly(root, seed))),
     ])
 }
 
@@ -86,7 +92,11 @@ fn check_tidy(root: &Path) -> Result<(), String> {
 
 fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     println!("fuzz: seed {seed}");
-    let time = if matches!(kind, Kind::Threads(_)) { FUZZ_TIME_WITH_THREADS } else { FUZZ_TIME };
+    let time = match kind {
+        Kind::Sequential(_) => FUZZ_TIME,
+        Kind::Threads(_) => FUZZ_TIME_WITH_THREADS,
+        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) => FUZZ_TIME_OF_OTHER_KINDS,
+    };
     let tally = fuzz::fuzz(seed, count, kind, Some(time));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     match tally.wrong {
@@ -94,6 +104,12 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
         None if tally.agreed == 0 => Err("no program was judged".into()),
         None => Ok(()),
     }
+}
+
+fn soak_briefly(root: &Path, seed: u64) -> Result<(), String> {
+    let (seconds, timeout) = (Some(SOAK_TIME), Duration::from_secs(5));
+    let tally = soak::run(root, &soak::Plan { seed, count: u64::MAX, seconds, memory: 500, timeout })?;
+    tally.failure().map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

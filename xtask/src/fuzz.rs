@@ -7,8 +7,10 @@
 //! stack judges the judge, and every engine, asked for any trace and for a shortest one, must agree with the judge; the
 //! door replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
 //!
-//! Programs with threads have a judge and questions of their own: see [`threads`].
+//! Programs with threads have a judge and questions of their own: see [`threads`]. Programs with very long runs and those
+//! with many properties take some engines too long; an answer that is not awaited is counted, and agrees with nobody.
 
+mod pushdown;
 mod score;
 mod threads;
 
@@ -16,7 +18,7 @@ pub use score::Score;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
-use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, engines, verify};
+use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, Why, engines, verify};
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
 use postbop_ir::walk::{Walked, walk};
@@ -28,6 +30,14 @@ const JUDGE_LIMIT: usize = 60_000;
 const WALK_LIMIT: usize = 1_500;
 /// How long an engine may take for one question about a program with threads, unless another time is asked for.
 pub const PATIENCE: Duration = Duration::from_millis(40);
+/// How long for all questions at once about a program with long runs or many properties, and how many facts the judge may
+/// derive of one.
+pub const LONG_PATIENCE: Duration = Duration::from_millis(400);
+const LONG_JUDGE_LIMIT: usize = 400_000;
+/// How long a failing program is made smaller.
+const SHRINK_TIME: Duration = Duration::from_secs(120);
+/// What the name of an engine is followed by when it was asked for shortest traces.
+const SHORTEST: &str = ", shortest";
 
 /// Which programs to try.
 #[derive(Clone, Copy, Debug)]
@@ -36,21 +46,70 @@ pub enum Kind {
     Sequential(Features),
     /// Programs with threads, and how long an engine may take for one question about one.
     Threads(Duration),
+    /// Programs whose shortest runs are astronomically long, and how long an engine may take for one.
+    Long(Duration),
+    /// Programs with many properties, and how long an engine may take for one.
+    Many(Duration),
+    /// Concurrent pushdown systems, and how long an engine may take for one question about one.
+    Pushdown(Duration),
 }
 
 impl Kind {
-    fn program(self, seed: u64) -> String {
+    /// The program of a seed.
+    pub fn program(self, seed: u64) -> String {
         match self {
             Kind::Sequential(features) => generate::program(seed, features),
             Kind::Threads(_) => generate::threads(seed),
+            Kind::Long(_) => generate::long(seed),
+            Kind::Many(_) => generate::many(seed),
+            Kind::Pushdown(_) => generate::pushdown(seed),
         }
     }
 
-    fn examine(self, source: &str) -> Finding {
-        match self {
-            Kind::Sequential(_) => examine(source),
-            Kind::Threads(patience) => threads::examine(source, patience),
+    /// Puts one program through everything, with every engine or with a single one.
+    fn examine(self, source: &str, only: Option<&str>) -> Finding {
+        if let Kind::Pushdown(patience) = self {
+            return pushdown::examine(source, patience);
         }
+        let program = match read(source) {
+            Ok(program) => program,
+            Err(what) => return Finding::Wrong(what),
+        };
+        let queries = queries(&program);
+        match self {
+            Kind::Threads(patience) => threads::examine(&program, &queries, patience),
+            Kind::Long(patience) | Kind::Many(patience) => {
+                let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience), only };
+                examine_program(&program, &queries, effort)
+            }
+            _ => examine_program(&program, &queries, Effort { only, ..Effort::default() }),
+        }
+    }
+
+    /// The files that a failing program is kept in, by their endings.
+    pub fn files(self, source: &str) -> Vec<(&'static str, &str)> {
+        match self {
+            Kind::Pushdown(_) => {
+                let files = pushdown::files(source).into_iter();
+                files.filter_map(|(ending, text)| Some((ending, text?))).collect()
+            }
+            _ => vec![("bp", source)],
+        }
+    }
+}
+
+/// How much is spent on a sequential program: the most facts that the judge may derive, and how long an engine may take,
+/// which is for ever if no time is given; and the engine, if only one is to be asked.
+#[derive(Clone, Copy)]
+struct Effort<'a> {
+    facts: usize,
+    patience: Option<Duration>,
+    only: Option<&'a str>,
+}
+
+impl Default for Effort<'_> {
+    fn default() -> Self {
+        Effort { facts: JUDGE_LIMIT, patience: None, only: None }
     }
 }
 
@@ -68,6 +127,8 @@ pub enum Finding {
 pub struct Tally {
     /// Programs on which all agreed.
     pub agreed: usize,
+    /// Those of them on which not every answer was awaited.
+    pub with_gaps: usize,
     /// Programs the judge found too large.
     pub too_large: usize,
     /// What was said about all of them.
@@ -79,11 +140,14 @@ pub struct Tally {
 impl Tally {
     /// What was counted, on one line or more.
     pub fn lines(&self) -> Vec<String> {
-        let Tally { agreed, too_large, score, .. } = self;
-        let Score { reachable, unreachable, .. } = score;
-        let first = format!(
-            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not), {too_large} too large to judge"
+        let Tally { agreed, with_gaps, too_large, score, .. } = self;
+        let Score { reachable, unreachable, vacuous, .. } = score;
+        let mut first = format!(
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not, {vacuous} vacuous), {too_large} too large to judge"
         );
+        if *with_gaps > 0 {
+            first += &format!(", {with_gaps} of them without the answers that were not awaited");
+        }
         [first].into_iter().chain(score.lines()).collect()
     }
 }
@@ -97,9 +161,10 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
             break;
         }
         let source = kind.program(seed);
-        match kind.examine(&source) {
+        match kind.examine(&source, None) {
             Finding::Agreed(score) => {
                 *(if score.is_judged() { &mut tally.agreed } else { &mut tally.too_large }) += 1;
+                tally.with_gaps += usize::from(score.is_judged() && score.has_gaps());
                 tally.score.add(score);
             }
             Finding::Wrong(what) => {
@@ -111,36 +176,50 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
     tally
 }
 
-/// A small program that goes wrong as this one does.
+/// A small program that goes wrong as this one does. Only the engine that was wrong is asked.
 fn smallest(kind: Kind, source: &str, what: &str) -> String {
     let who = |what: &str| what.split(':').next().map(str::to_owned);
-    let mut fails = |candidate: &str| matches!(kind.examine(candidate), Finding::Wrong(other) if who(&other) == who(what));
+    let start = Instant::now();
+    let guilty = what.strip_prefix("engine ").and_then(|what| what.split(": ").next());
+    let guilty = guilty.map(|name| name.trim_end_matches(SHORTEST));
+    let mut fails = |candidate: &str| {
+        let in_time = start.elapsed() < SHRINK_TIME;
+        let found = || kind.examine(candidate, guilty);
+        in_time && matches!(found(), Finding::Wrong(other) if who(&other) == who(what))
+    };
     let canonical = postbop_front::format(source.as_bytes(), Options::default());
-    let start = match canonical {
+    let mut start = match canonical {
         Ok(text) if fails(&text) => text,
         _ => source.to_owned(),
     };
+    if matches!(kind, Kind::Long(_)) {
+        start = generate::shorter_chain(&start, &mut fails);
+    }
     shrink(&start, &mut fails)
 }
 
-/// Puts one program through everything.
-pub fn examine(source: &str) -> Finding {
-    let program = match read(source) {
-        Ok(program) => program,
-        Err(what) => return Finding::Wrong(what),
-    };
-    let queries = queries(&program);
+/// Asks the judges and every engine these questions about a sequential program.
+fn examine_program(program: &Program, queries: &[Query], effort: Effort) -> Finding {
     let targets = queries.iter().map(|query| query.locs());
     let locs: Vec<&[LocId]> = targets.chain(queries.iter().map(|query| &query.guard[..])).collect();
-    let Ok(mut least) = judge(&program, &locs, JUDGE_LIMIT) else { return Finding::Agreed(Score::default()) };
+    let Ok(mut least) = judge(program, &locs, effort.facts) else { return Finding::Agreed(Score::default()) };
     let guards = least.split_off(queries.len());
-    if let Some(what) =
-        judge_flaw(&program, &queries, &least).or_else(|| engine_flaw(&program, &queries, &least, &guards))
-    {
+    if let Some(what) = judge_flaw(program, queries, &least) {
         return Finding::Wrong(what);
     }
-    let reachable = least.iter().flatten().count();
-    Finding::Agreed(Score { reachable, unreachable: least.len() - reachable, ..Score::default() })
+    let judged = Judged { program, queries, least: &least, guards: &guards };
+    match engine_answers(&judged, effort) {
+        Err(what) => Finding::Wrong(what),
+        Ok(mut score) => {
+            score.reachable = least.iter().flatten().count();
+            score.unreachable = least.len() - score.reachable;
+            let checked = |at: &usize| least[*at].is_none() && !queries[*at].guard.is_empty();
+            let vacuous = |at: &usize| checked(at) && guards[*at].is_none();
+            score.vacuous = (0..least.len()).filter(vacuous).count();
+            score.longest = least.into_iter().flatten().max();
+            Finding::Agreed(score)
+        }
+    }
 }
 
 /// The program of a source, with a graph as it should be; or what is wrong.
@@ -159,8 +238,8 @@ fn read(source: &str) -> Result<Program, String> {
 
 /// Every label and every check is asked about.
 fn queries(program: &Program) -> Vec<Query> {
-    let labels = program.labels.iter().filter(|label| label.name == "ERR");
-    let of_label = labels.map(|label| Query::reach("ERR", vec![label.loc]));
+    let labels = program.labels.iter().filter(|label| label.name.starts_with("ERR"));
+    let of_label = labels.map(|label| Query::reach(&label.name, vec![label.loc]));
     let of_check = program.checks.iter().map(|check| {
         let fails = program.edges.iter().filter(|edge| edge.to == check.loc);
         let guard = fails.map(|edge| edge.from).collect();
@@ -169,16 +248,22 @@ fn queries(program: &Program) -> Vec<Query> {
     of_label.chain(of_check).collect()
 }
 
-/// The graph is well formed, prints back, and is the graph of the canonical form.
-fn graph_flaw(source: &str, program: &Program) -> Option<String> {
+/// The graph is well formed and prints back.
+fn printed_flaw(program: &Program) -> Option<String> {
     if let Some(flaw) = validate(program).first() {
         return Some(format!("graph: {flaw}"));
     }
-    let printed = text::print(program);
-    match text::parse(&printed) {
-        Err(error) => return Some(format!("text: {error}")),
-        Ok(read) if read != *program => return Some("text: reads back as another program".into()),
-        Ok(_) => {}
+    match text::parse(&text::print(program)) {
+        Err(error) => Some(format!("text: {error}")),
+        Ok(read) if read != *program => Some("text: reads back as another program".into()),
+        Ok(_) => None,
+    }
+}
+
+/// The graph is as it should be, and it is the graph of the canonical form.
+fn graph_flaw(source: &str, program: &Program) -> Option<String> {
+    if let Some(what) = printed_flaw(program) {
+        return Some(what);
     }
     let canonical = match postbop_front::format(source.as_bytes(), Options::default()) {
         Ok(canonical) => canonical,
@@ -218,41 +303,70 @@ fn judge_flaw(program: &Program, queries: &[Query], least: &[Option<Length>]) ->
     None
 }
 
-fn engine_flaw(
-    program: &Program,
-    queries: &[Query],
-    least: &[Option<Length>],
-    guards: &[Option<Length>],
-) -> Option<String> {
+/// A program and what the judge says of it: for each query the length of a shortest run to its targets, and of one to where
+/// it is checked.
+struct Judged<'a> {
+    program: &'a Program,
+    queries: &'a [Query],
+    least: &'a [Option<Length>],
+    guards: &'a [Option<Length>],
+}
+
+/// How many answers each engine gave, if they are those of the judge; or what is wrong.
+fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
+    let mut score = Score::default();
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
     let others = [("auto", EngineChoice::Auto), ("reordered", EngineChoice::Only(&REORDERED))];
-    for (name, choice) in named.chain(others) {
+    let named = named.chain(others);
+    for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
-            let task = Task { prefer, ..Task::new(program, queries) };
-            let shortest = task.shortest();
-            if shortest && name.starts_with("fixpoint") {
+            let task = Task { prefer, ..Task::new(judged.program, judged.queries) };
+            let by_formula = name.starts_with("fixpoint");
+            if task.shortest() && by_formula {
                 continue;
             }
-            let report = verify(&task, choice, &Budget::unlimited(), &mut Silent);
-            for ((answer, least), guard) in report.answers.iter().zip(least).zip(guards) {
-                let agrees = match (&answer.verdict, least) {
-                    (Verdict::Holds { .. }, None) => {
-                        answer.vacuous.is_none_or(|vacuous| vacuous == guard.is_none())
-                    }
-                    (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == *least,
-                    (Verdict::Violated(trace), Some(least)) => trace.length() >= *least,
-                    _ => false,
-                };
-                if !agrees {
-                    let said = said(answer);
-                    return Some(format!(
-                        "engine {name}: {said}, shortest {shortest}, but the judge says {least:?}, guard {guard:?}"
-                    ));
-                }
+            if by_formula && score.has_gaps() {
+                // What took one algorithm too long takes the others as long.
+                score.note(name, 0, judged.queries.len());
+                continue;
+            }
+            let budget = match effort.patience {
+                Some(patience) => Budget::unlimited().with_time(patience),
+                None => Budget::unlimited(),
+            };
+            let report = verify(&task, choice, &budget, &mut Silent);
+            let name = if task.shortest() { format!("{name}{SHORTEST}") } else { name.to_owned() };
+            let late = |answer: &&Answer| {
+                effort.patience.is_some() && matches!(answer.verdict, Verdict::Unknown(Why::Time(_)))
+            };
+            if effort.patience.is_some() {
+                let late = report.answers.iter().filter(late).count();
+                score.note(&name, report.answers.len() - late, late);
+            }
+            let flaw = |at: usize| judged.flaw(at, &report.answers[at], task.shortest());
+            let given = (0..report.answers.len()).filter(|&at| !late(&&report.answers[at]));
+            if let Some(what) = { given }.find_map(flaw) {
+                return Err(format!("engine {name}: {what}"));
             }
         }
     }
-    None
+    Ok(score)
+}
+
+impl Judged<'_> {
+    /// What is wrong with the answer to a query.
+    fn flaw(&self, at: usize, answer: &Answer, shortest: bool) -> Option<String> {
+        let (least, guard) = (&self.least[at], &self.guards[at]);
+        let agrees = match (&answer.verdict, least) {
+            (Verdict::Holds { .. }, None) => answer.vacuous.is_none_or(|vacuous| vacuous == guard.is_none()),
+            (Verdict::Violated(trace), Some(least)) if shortest => trace.length() == *least,
+            (Verdict::Violated(trace), Some(least)) => trace.length() >= *least,
+            _ => false,
+        };
+        let query = &self.queries[at].name;
+        let said = || said(answer);
+        (!agrees).then(|| format!("{query} {}, but the judge says {least:?}, guard {guard:?}", said()))
+    }
 }
 
 /// Engine `summary` on the program as it is, with levels reordered again and again.

@@ -7,4 +7,5 @@ pub mod fuzz;
 pub mod generate;
 pub mod rng;
 pub mod shrink;
+pub mod soak;
 pub mod tidy;

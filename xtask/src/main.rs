@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
-use xtask::generate::{self, Features};
-use xtask::{bench, ci, family, fuzz, tidy};
+use xtask::generate::Features;
+use xtask::{bench, ci, family, fuzz, soak, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -44,9 +44,8 @@ enum Chore {
         /// `all`, `boolean` or `none`, then single features to add or, after a `-`, to leave out
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
-        /// A program with threads instead; it has no features to choose
-        #[arg(long)]
-        threads: bool,
+        #[command(flatten)]
+        other: Other,
     },
     /// Tries random programs on the judge and every engine
     Fuzz {
@@ -62,12 +61,29 @@ enum Chore {
         /// What the programs may contain, as for `gen`
         #[arg(long, default_value = "all", allow_hyphen_values = true, value_parser = Features::parse)]
         features: Features,
-        /// Programs with threads, against the judge of all interleavings; they have no features to choose
+        #[command(flatten)]
+        other: Other,
+        /// With one of these kinds: milliseconds that an engine may take for one question
+        #[arg(long, value_name = "MS", requires = "kind")]
+        patience: Option<u64>,
+    },
+    /// Runs the binary on changed inputs of all formats, within limits that it has to keep
+    Soak {
+        /// The first seed; by default one made from the time
         #[arg(long)]
-        threads: bool,
-        /// With threads: milliseconds that an engine may take for one question
-        #[arg(long, value_name = "MS", requires = "threads", default_value_t = fuzz::PATIENCE.as_millis() as u64)]
-        patience: u64,
+        seed: Option<u64>,
+        /// How many inputs
+        #[arg(long, default_value_t = 1000)]
+        count: u64,
+        /// Stop after this many seconds
+        #[arg(long)]
+        seconds: Option<u64>,
+        /// What each run gets as `--memory`: a number of megabytes with an M; it may use a fifth more
+        #[arg(long, default_value = "500M", value_parser = soak::megabytes)]
+        memory: u64,
+        /// What each run gets as `--timeout`: a number of seconds with an s; it may take two more
+        #[arg(long, default_value = "5s", value_parser = soak::seconds)]
+        timeout: Duration,
     },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
@@ -79,6 +95,38 @@ enum Chore {
     },
 }
 
+/// Programs of another kind, which have no features to choose.
+#[derive(clap::Args)]
+#[group(id = "kind", multiple = false)]
+struct Other {
+    /// Programs with threads, against the judge of all interleavings
+    #[arg(long)]
+    threads: bool,
+    /// Programs whose shortest runs are astronomically long
+    #[arg(long)]
+    long: bool,
+    /// Programs with many properties
+    #[arg(long)]
+    many: bool,
+    /// Concurrent pushdown systems
+    #[arg(long)]
+    pushdown: bool,
+}
+
+impl Other {
+    /// Which programs to make, and how patiently to ask about them.
+    fn kind(&self, features: Features, patience: Option<u64>) -> Kind {
+        let or = |usual| patience.map_or(usual, Duration::from_millis);
+        match self {
+            Other { threads: true, .. } => Kind::Threads(or(fuzz::PATIENCE)),
+            Other { long: true, .. } => Kind::Long(or(fuzz::LONG_PATIENCE)),
+            Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
+            Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
+            _ => Kind::Sequential(features),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
@@ -86,18 +134,17 @@ fn main() -> ExitCode {
             run_bench(&bench::Plan { filter, engine, timeout, out })
         }
         Chore::Tidy => run_tidy(),
-        Chore::Gen { seed, features, threads } => {
-            let source = if threads { generate::threads(seed) } else { generate::program(seed, features) };
-            print!("{source}");
+        Chore::Gen { seed, features, other } => {
+            print!("{}", other.kind(features, None).program(seed));
             ExitCode::SUCCESS
         }
-        Chore::Fuzz { seed, count, seconds, features, threads, patience } => {
-            let kind = if threads {
-                Kind::Threads(Duration::from_millis(patience))
-            } else {
-                Kind::Sequential(features)
-            };
-            run_fuzz(seed, count, seconds, kind)
+        Chore::Fuzz { seed, count, seconds, features, other, patience } => {
+            run_fuzz(seed, count, seconds, other.kind(features, patience))
+        }
+        Chore::Soak { seed, count, seconds, memory, timeout } => {
+            let seed = seed.unwrap_or_else(seed_by_time);
+            let seconds = seconds.map(Duration::from_secs);
+            run_soak(&soak::Plan { seed, count, seconds, memory, timeout })
         }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }
@@ -160,15 +207,27 @@ fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -
     let tally = fuzz::fuzz(seed, count, kind, seconds.map(Duration::from_secs));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
-    let path = root().join(format!("tests/cases/found/seed_{seed}.bp"));
-    let written = std::fs::create_dir_all(root().join("tests/cases/found"))
-        .and_then(|()| std::fs::write(&path, &source));
     println!("fuzz: seed {seed} is wrong: {what}\n{source}");
-    match written {
-        Ok(()) => println!("fuzz: kept as {}; give it an `// expect:` line", path.display()),
-        Err(error) => println!("fuzz: {}: {error}", path.display()),
+    let folder = root().join("tests/cases/found");
+    for (ending, text) in kind.files(&source) {
+        let path = folder.join(format!("seed_{seed}.{ending}"));
+        match std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, text)) {
+            Ok(()) => println!("fuzz: kept as {}; give it an `expect:` line", path.display()),
+            Err(error) => println!("fuzz: {}: {error}", path.display()),
+        }
     }
     ExitCode::FAILURE
+}
+
+fn run_soak(plan: &soak::Plan) -> ExitCode {
+    match soak::run(&root(), plan) {
+        Ok(tally) if tally.is_good() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(problem) => {
+            eprintln!("soak: {problem}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 fn print_instance(name: &str, parameters: &[u64]) -> ExitCode {

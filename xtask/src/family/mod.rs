@@ -8,12 +8,14 @@ mod classic;
 mod flow;
 mod integers;
 mod random;
+mod shape;
 
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
      quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
      ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | havoc K | \
-     choosy K | adder K | privates N, and each of these with -bug | counter BITS | counter-safe BITS";
+     choosy K | adder K | privates N, and each of these with -bug | counter BITS | counter-safe BITS | \
+     doubling N | asserts N | nested N | params N";
 
 /// One program of a family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,6 +64,10 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
         ("term", &[seed, vars @ (16..)]) => (random::term(seed, vars), "ERR", Some(false)),
         ("counter", &[k @ 1..=62]) => (choices::counter(k, false), "END", Some(true)),
         ("counter-safe", &[k @ 1..=62]) => (choices::counter(k, true), "ERR", Some(false)),
+        ("doubling", &[n @ (1..)]) => (shape::doubling(n), "ERR", Some(true)),
+        ("asserts", &[n @ (1..)]) => (shape::asserts(n), "ERR", Some(true)),
+        ("nested", &[n @ (1..)]) => (shape::nested(n), "ERR", Some(true)),
+        ("params", &[n @ (2..)]) => (shape::params(n), "ERR", Some(false)),
         _ => match spoilable(family, parameters) {
             Some(source) => (source, "ERR", Some(family.ends_with(BUG))),
             None => {
@@ -132,6 +138,10 @@ mod tests {
         ("term", &[1, 20]),
         ("counter", &[3]),
         ("counter-safe", &[3]),
+        ("doubling", &[4]),
+        ("asserts", &[4]),
+        ("nested", &[9]),
+        ("params", &[4]),
     ];
 
     const SPOILABLE: &[(&str, &[u64])] = &[

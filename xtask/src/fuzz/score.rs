@@ -1,5 +1,6 @@
 //! Room `xtask`: what the judge and the engines said about random programs, in numbers.
 
+use postbop_ir::Length;
 use std::collections::BTreeMap;
 
 /// What was said.
@@ -9,12 +10,16 @@ pub struct Score {
     pub reachable: usize,
     /// See `reachable`.
     pub unreachable: usize,
+    /// Those of the latter that are checked where no run comes.
+    pub vacuous: usize,
     /// Targets that the judge left open.
     pub open: usize,
     /// Those of them on which a formula and a sequential program were compared with each other.
     pub compared: usize,
     /// For each engine, the answers that it gave, and those that would have taken too long.
-    pub answers: BTreeMap<&'static str, (usize, usize)>,
+    pub answers: BTreeMap<String, (usize, usize)>,
+    /// The longest of the shortest runs to a target.
+    pub longest: Option<Length>,
 }
 
 impl Score {
@@ -23,9 +28,14 @@ impl Score {
         self.reachable + self.unreachable > 0
     }
 
+    /// Whether an engine was not awaited.
+    pub fn has_gaps(&self) -> bool {
+        self.answers.values().any(|(_, late)| *late > 0)
+    }
+
     /// Notes how many answers an engine gave, and how many were not awaited.
-    pub fn note(&mut self, engine: &'static str, given: usize, late: usize) {
-        let counts = self.answers.entry(engine).or_default();
+    pub fn note(&mut self, engine: &str, given: usize, late: usize) {
+        let counts = self.answers.entry(engine.to_owned()).or_default();
         *counts = (counts.0 + given, counts.1 + late);
     }
 
@@ -33,21 +43,27 @@ impl Score {
     pub fn add(&mut self, other: Score) {
         self.reachable += other.reachable;
         self.unreachable += other.unreachable;
+        self.vacuous += other.vacuous;
         self.open += other.open;
         self.compared += other.compared;
         for (engine, (given, late)) in other.answers {
-            self.note(engine, given, late);
+            self.note(&engine, given, late);
         }
+        self.longest = self.longest.take().max(other.longest);
     }
 
-    /// A line for the targets that the judge left open, and one for each engine whose answers were counted.
+    /// A line for the targets that the judge left open, one for very long runs, and one for each engine whose answers were
+    /// counted.
     pub fn lines(&self) -> Vec<String> {
-        let Score { open, compared, answers, .. } = self;
+        let Score { open, compared, answers, longest, .. } = self;
+        let digits = longest.as_ref().map_or(0, |longest| longest.to_string().len());
+        let long =
+            (digits > 18).then(|| format!("the longest of the shortest runs has {digits} decimal digits"));
         let first = (*open > 0)
             .then(|| format!("{open} targets left open by the judge, on {compared} of them formula and sequential program were compared"));
         let of_engine = answers
             .iter()
             .map(|(engine, (given, late))| format!("{engine}: {given} answers given, {late} not awaited"));
-        first.into_iter().chain(of_engine).collect()
+        first.into_iter().chain(long).chain(of_engine).collect()
     }
 }

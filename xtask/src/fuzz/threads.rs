@@ -9,7 +9,7 @@
 //!
 //! What is said to hold without any bound must hold within the widest.
 
-use super::{Finding, Score, queries, read, said};
+use super::{Finding, Score, said};
 use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
 use postbop_ir::interleave::{Answer, Found, Limits, interleave};
 use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, Trace};
@@ -36,17 +36,12 @@ struct Question<'a> {
     answers: Vec<Answer>,
 }
 
-/// Puts one program with threads through everything. An engine may take so long for each question.
-pub fn examine(source: &str, patience: Duration) -> Finding {
-    let program = match read(source) {
-        Ok(program) => program,
-        Err(what) => return Finding::Wrong(what),
-    };
-    let queries = queries(&program);
+/// Asks every engine these questions about a program with threads. An engine may take so long for each.
+pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Finding {
     let mut score = Score::default();
     // Who was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
-    for question in questions(&program, &queries) {
+    for question in questions(program, queries) {
         let mut said: Vec<(&str, Vec<Answer>)> = vec![("judge", question.answers.clone())];
         let widest = question.schedule == Schedule::Switches(SWITCHES) && !question.shortest;
         // The variants of `fixpoint` do the same with threads.
@@ -210,7 +205,7 @@ mod tests {
 
     #[test]
     fn answers_are_compared_with_all_that_was_said() {
-        let program = read("decl g; void main() begin ERR: skip; end").unwrap();
+        let program = crate::fuzz::read("decl g; void main() begin ERR: skip; end").unwrap();
         let heard = |answer, said: &[(&str, Vec<Answer>)], shortest| {
             let (schedule, answers) = (Schedule::Switches(2), said[0].1.clone());
             let question = Question { program: &program, queries: &[], schedule, shortest, answers };

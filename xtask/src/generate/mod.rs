@@ -1,4 +1,5 @@
-//! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`.
+//! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`,
+//! with very long runs in `long`, with many properties in `many`, and pushdown systems in `pushdown`.
 //!
 //! # Idea
 //! A program is written top down from a seed: signatures first, so that every procedure may call every other,
@@ -17,12 +18,18 @@
 //! hide globals.
 
 mod expr;
+mod long;
+mod many;
 mod program;
+pub mod pushdown;
 mod scope;
 mod stmt;
 mod threads;
 
+pub use long::{long, shorter_chain};
+pub use many::many;
 pub use program::program;
+pub use pushdown::pushdown;
 pub use threads::threads;
 
 /// Bounds on what is generated.

@@ -95,7 +95,8 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
             let found = found.unwrap_or_else(|why| {
                 missing.iter().map(|&at| (at, Finding::Unknown(why.clone()))).collect()
             });
-            missing.retain(|at| found.iter().all(|(other, _)| other != at));
+            // Both are in the order of the queries.
+            missing.retain(|at| found.binary_search_by_key(at, |(other, _)| *other).is_err());
             found.into_iter().for_each(|(at, finding)| listener.settle(at, finding));
         }
     }
