@@ -179,25 +179,28 @@ impl Chain<'_> {
 /// calls the next one instead, which has the same signature. Dropping lines alone never gets a chain shorter.
 pub fn shorter_chain(source: &str, still_bad: &mut dyn FnMut(&str) -> bool) -> String {
     let mut source = source.to_owned();
+    let has = |text: &str, level: usize| text.contains(&format!(" p{level}("));
+    let last = (0..1000).rfind(|&level| has(&source, level)).unwrap_or(0);
     let mut left_out = 16;
     while left_out > 0 {
-        let mut level = 0;
-        while source.contains(&format!(" p{}(", level + left_out)) {
-            let candidate =
-                (level..level + left_out).fold(source.clone(), |text, level| without(&text, level));
-            if still_bad(&candidate) {
+        for level in (0..last).step_by(left_out) {
+            let levels = level..(level + left_out).min(last);
+            let candidate = levels.fold(source.clone(), |text, level| {
+                let next = (level + 1..=last).find(|&next| has(&text, next));
+                next.map_or(text.clone(), |next| without(&text, level, next))
+            });
+            if candidate != source && still_bad(&candidate) {
                 source = candidate;
             }
-            level += left_out;
         }
         left_out /= 2;
     }
     source
 }
 
-/// The program without the procedure of this level, if it has one.
-fn without(source: &str, level: usize) -> String {
-    let (own, next) = (format!(" p{level}("), format!(" p{}(", level + 1));
+/// The program without the procedure of one level, if it has one; its callers call that of another.
+fn without(source: &str, level: usize, next: usize) -> String {
+    let (own, next) = (format!(" p{level}("), format!(" p{next}("));
     let is_heading =
         |line: &str| (line.starts_with("void ") || line.starts_with("bool ")) && line.contains(&own);
     let mut inside = false;
