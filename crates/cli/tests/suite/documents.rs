@@ -18,6 +18,26 @@ fn the_readme_shows_real_output() {
     shown(&["fixpoint", "run", toggle, "--formula", equal], 0);
 }
 
+/// The library's examples are tested where they stand, at the head of the crate `engine`; the README quotes them.
+#[test]
+fn the_readme_shows_the_examples_of_the_library() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
+    let source = std::fs::read_to_string(root().join("crates/engine/src/lib.rs")).expect("there is a crate");
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let text: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    let examples: Vec<String> = text
+        .split(|line| line.starts_with("```"))
+        .skip(1)
+        .step_by(2)
+        .map(|example| example.iter().filter(|line| !line.starts_with("# ")).copied())
+        .map(|example| example.collect::<Vec<_>>().join("\n"))
+        .collect();
+    assert_eq!(examples.len(), 2, "one without threads, one with");
+    for example in examples {
+        assert!(readme.contains(&format!("```rust\n{example}\n```")), "the README does not show\n{example}");
+    }
+}
+
 #[test]
 fn every_example_is_in_canonical_form_and_has_a_command() {
     let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
