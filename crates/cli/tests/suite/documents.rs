@@ -1,4 +1,4 @@
-//! What the README shows is what the binary prints.
+//! What the documents show is what the binary prints and what the library does; the code map names every file.
 
 use crate::common::{files_below, postbop, root};
 
@@ -51,6 +51,18 @@ fn every_example_is_in_canonical_form_and_has_a_command() {
         let args: Vec<&str> = command.split(' ').collect();
         let ran = postbop(&args);
         assert!(matches!(ran.status, Some(0 | 1)), "{command}: {}", ran.err);
+    }
+}
+
+#[test]
+fn every_file_is_in_the_code_map() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("there is a page");
+    for path in files_below(&root().join("crates"), "rs") {
+        let path = path.strip_prefix(root()).expect("it is below").to_str().expect("plain names").to_owned();
+        let Some((_, module)) = path.split_once("/src/") else { continue };
+        let module = module.trim_end_matches(".rs").trim_end_matches("/mod");
+        let elsewhere = module == "lib" || module.ends_with("tests");
+        assert!(elsewhere || page.contains(&format!("`{module}`")), "the code map does not name {path}");
     }
 }
 
