@@ -1,6 +1,7 @@
 //! What the documents show is what the binary prints and what the library does; the code map names every file.
 
 use crate::common::{files_below, postbop, root};
+use serde_json::Value;
 
 /// The output of a command stands in the README, word for word.
 fn shown(args: &[&str], status: i32) {
@@ -16,6 +17,19 @@ fn the_readme_shows_real_output() {
     shown(&["check", "examples/seats.bp", "--switches", "3", "--shortest"], 1);
     let (toggle, equal) = ("examples/formulas/toggle.bp", "examples/formulas/equal.fix");
     shown(&["fixpoint", "run", toggle, "--formula", equal], 0);
+}
+
+#[test]
+fn the_page_on_graphs_and_traces_shows_real_output() {
+    let page = std::fs::read_to_string(root().join("docs/ir.md")).expect("there is a manual");
+    let graph = postbop(&["emit", "examples/bebop.bp"]).with(0).out;
+    assert!(page.contains(&graph), "the manual does not show\n{graph}");
+    let json = page.split_once("```json\n").and_then(|(_, rest)| rest.split_once("```")).expect("a trace").0;
+    let shown: Value = serde_json::from_str(json).expect("it is JSON");
+    let args = ["check", "examples/bebop.bp", "--target", "R", "--format", "json"];
+    let mut real: Value = serde_json::from_str(&postbop(&args).with(1).out).expect("it is JSON");
+    real.as_object_mut().expect("an object").remove("stats");
+    assert_eq!(shown, real);
 }
 
 /// The library's examples are tested where they stand, at the head of the crate `engine`; the README quotes them.
