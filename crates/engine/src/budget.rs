@@ -1,6 +1,6 @@
-//! Room `engine`: how much an engine may use, and who watches it.
+//! Room `engine`: how much an engine may use, and the observer of its work.
 //!
-//! This is the only place that looks at the clock.
+//! Of the crate `engine` this file alone reads the clock.
 
 use crate::race::Race;
 use crate::verdict::{Answer, Stats, Why};

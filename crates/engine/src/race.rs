@@ -2,11 +2,11 @@
 //!
 //! # Idea
 //!
-//! Which of two engines is done first depends on the machine and on what else it does, and so would the engine that a
-//! report names and the trace that it shows. So the winner is not who is done first by the clock, but who needs less
-//! *work*, in units that mean about the same for both. An engine that is done waits until the other one is done too, or
-//! has worked as much without being done; then that one is called off. Since work is counted the same way on every
-//! machine, so is the outcome.
+//! Which of two engines is done first by the clock depends on the machine and its load, and so would the engine
+//! that a report names and the trace that it shows. So the winner is the engine that needs less *work*, counted in
+//! units that mean about the same for both. An engine that is done waits until the other one is done too, or has
+//! done as much work without being done; then the other one is called off. Work is counted the same way on every
+//! machine, so the winner is the same too.
 //!
 //! # Cost
 //!

@@ -1,13 +1,17 @@
-//! Room `engine`: engines at a sequential program, one or several.
+//! Room `engine`: a question about a sequential program, put to one engine or to several.
 //!
 //! # Idea
 //!
-//! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small sets of
-//! valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` may try for a moment, and
-//! what it leaves open goes to both at once, if the host allows two threads ([`crate::race`]); or else they take turns, each
-//! time with a larger share of work, and each from the beginning, so that all turns together cost a small multiple of
-//! what the engine that answers would have needed alone. Shares are counted in the engines' own units, not in seconds, so
-//! that the same task gets the same answer, by the same engine, with the same trace, on every machine.
+//! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small
+//! sets of valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` gets a short
+//! trial, and the queries that it leaves open go to both: at the same time, if the host allows two threads
+//! ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
+//! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
+//! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer, by
+//! the same engine, with the same trace, on every machine.
+//!
+//! Engines search a reduced program, or a translation of one with threads. The listener here brings each trace back
+//! to the program as written before the board replays it.
 
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::engine::{Engine, Finding, Listener, Unsupported, takes};

@@ -2,13 +2,14 @@
 //!
 //! # Idea
 //!
-//! An algorithm says which of its relations hold *paths*: pairs of a procedure's entry and a state reached from it. The
-//! solver wrote down their values in the order of time, so a pair has a time, the first at which one of them has it. It was
-//! found because of pairs found before: by a step of the program, across a call, or because the procedure was called. So
-//! we ask the program what can have come before, and look for it among what was found earlier. Nothing of this depends on
-//! how the formulas are written.
+//! An algorithm says which of its relations hold *paths*: pairs of a procedure's entry and a state reached from it.
+//! The solver wrote down their values in the order of time, so a pair has a time, the first at which one of them
+//! has it. It was found because of pairs found before: by a step of the program, across a call, or because the
+//! procedure was called. So the walk back computes from the program which pairs can have come before, and looks for
+//! them among those found earlier. Nothing of this depends on how the formulas are written.
 //!
-//! Where an algorithm keeps the *entries* that are reached apart, their own times tell who called first.
+//! Where an algorithm keeps the *entries* that are reached in a relation of their own, the times of that relation
+//! tell which call entered a procedure first.
 
 use super::template::{State, Template};
 use crate::budget::Budget;

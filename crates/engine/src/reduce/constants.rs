@@ -1,24 +1,44 @@
-//! Room `engine/reduce`: variables that are known wherever somebody looks at them.
+//! Room `engine/reduce`: constant propagation.
 //!
 //! # Idea
 //!
-//! A variable to which only one value is ever given holds that value wherever it is live: if a way led there on which it was given
-//! none, the arbitrary value from the start would matter, and it would be live at the start; such variables are left alone. Values
-//! given by calls count: what is passed for a parameter, and what comes back as a result. It is enough to look at what is stored, not
-//! at when, so all edges are looked at until nothing changes, at first supposing of every variable that nothing is stored at all.
+//! Many variables are assigned one value only, by all assignments together. Such a variable is a *constant*: every
+//! read of it can be replaced by the value, conditions that this decides disappear, and the variable need not be
+//! stored any more.
 //!
-//! Where such a variable is read, its value stands instead, conditions that this decides are gone or block, and what is stored in it
-//! is not stored any more.
+//! The analysis does not follow control flow. For each variable, and for each result of a procedure, it keeps what
+//! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
+//! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
+//! joins the value to what its variable has. Calls assign too: arguments to parameters, returned values to the
+//! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
+//! known of a variable only ever goes from nothing to one number to various, so after a few passes nothing changes.
+//!
+//! Variables also have a value before their first assignment: an arbitrary one. Where that value can matter, the
+//! variable is live at the place where it comes into being: a local that is no parameter at the entry of its
+//! procedure, a global at the entry of `main`. These variables begin with various numbers ([`arbitrary`]). For all
+//! others, whenever a read matters, an assignment came before it; and if all assignments store the same number,
+//! that is the number that is read.
+//!
+//! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and
+//! assignments to constants are left out.
 //!
 //! # The way back
 //!
-//! A trace of the smaller program does not say what these variables hold when a procedure is entered; on the program as
-//! written that is to be said of those that are live there.
+//! A trace of the smaller program does not mention constants. When it is replayed on the program as written,
+//! conditions do read them, and replay must know their values. Inside a procedure an assignment tells the value.
+//! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
+//! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
+//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::lift`] adds them to the entry of each
+//! of its segments.
+//!
+//! # Paper
+//!
+//! Constant propagation is Kildall's, with sets of assignments in place of control flow: docs/papers.md.
 //!
 //! # Cost
 //!
-//! A look at every edge, and another few where variables depend on each other in a row. Liveness is asked for only if there is something
-//! to gain.
+//! Some passes over all edges, more where constants depend on each other in a row; after [`MOST_LOOKS`] it gives
+//! up. Liveness is computed only if there is a constant that is read.
 
 use super::draft::{Draft, Made};
 use super::fold::Folder;

@@ -2,24 +2,28 @@
 //!
 //! # Idea
 //!
-//! There are four ways to find out what threads can do together, and each judges the others:
+//! There are four ways to find out what threads can do together:
 //!
-//! * by a search over whole configurations, stacks included ([`direct`]): it is done as soon as there are few of them, and
-//!   then its answer needs no bound;
-//! * as one procedure, for threads without recursion ([`product`]), with or without a bound; for recursive threads it does
-//!   more than they can, so it can show only that a property holds;
-//! * by a formula within a bound on switches or rounds (engines that take threads themselves), which takes recursion and
-//!   keeps to what is reached;
-//! * as a sequential program that guesses what threads do to each other ([`sequential`]), which any engine takes.
+//! * a search over whole configurations, stacks included ([`direct`]): if there are few of them it sees them all,
+//!   and then its answer needs no bound;
+//! * the product of all threads, as one procedure ([`product`]), with or without a bound. It is exact for threads
+//!   without recursion; for recursive threads it has more runs than they have, so it can only show that a property
+//!   holds;
+//! * a formula within a bound on switches or rounds, by an engine that takes threads as they are. It takes
+//!   recursion, and explores only what is reached. A violation is a *script*, and a run along it is found by the
+//!   fourth way;
+//! * a sequential program that guesses what the other threads do ([`sequential`]), which any engine takes.
 //!
-//! `auto` tries them in this order. Where a bound is needed, it grows from 0, so the first run that is found has few
-//! switches; a property that holds within it holds up to the bound that was asked for, and if none was, it is `unknown`
-//! how it fares beyond what was explored.
+//! `auto` takes the first three in this order; an engine that the user names and that takes no threads is given the
+//! fourth. Where a bound is needed, it grows from 0, so the first run that is found has few switches. A property
+//! without a violation holds up to the bound that was asked for; if none was, it is `unknown`, with the bound up to
+//! which it was explored.
 //!
 //! # Room for threads
 //!
-//! A program that starts threads as it runs has room for so many. What holds within that room holds without this bound
-//! only if no run asks for more, which is a question like any other.
+//! A program that starts threads as it runs has room for a fixed number of them. A property that holds then holds
+//! without a bound on threads only if no run needs more room. That is one more question of the same kind: whether a
+//! run reaches one of the locations [`postbop_ir::Program::no_room`].
 
 mod back;
 mod build;

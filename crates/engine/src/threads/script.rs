@@ -1,4 +1,4 @@
-//! Room `engine/threads`: what is known of a run before it is looked for.
+//! Room `engine/threads`: the outline of a run: which thread runs in which slot, and with which values.
 
 use postbop_ir::{ThreadId, VarId};
 

@@ -1,8 +1,8 @@
 //! Room `engine/encode`: edges made ready to run.
 //!
-//! Variables become fields, choices become numbers, and values that nobody will look at are dropped. An edge is
-//! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results) or
-//! a call. Everything here is made when it is first needed.
+//! Variables become fields, choices become numbers, and values that are not live afterwards are dropped. An edge is
+//! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results)
+//! or a call. All of it is computed when it is first needed, once for each class of [`super::kin`].
 
 use super::kin::Kin;
 use super::layout::Layout;
