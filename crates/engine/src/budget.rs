@@ -274,7 +274,7 @@ pub struct Progress {
     pub queries: usize,
 }
 
-/// Who wants to know how far the work is, and each answer as soon as it is found.
+/// Is told how far the work is, and each answer as soon as it is found.
 pub trait Observer: Send {
     /// Called now and then, from the thread that works; should return at once.
     fn progress(&mut self, progress: &Progress);

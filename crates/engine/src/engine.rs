@@ -40,7 +40,7 @@ pub enum Finding {
     Unknown(Why),
 }
 
-/// Who hears what an engine finds out.
+/// Hears what an engine finds out.
 pub trait Listener {
     /// How far the search is. Called now and then; returns at once.
     fn progress(&mut self, tick: Tick);

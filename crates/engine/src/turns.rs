@@ -37,7 +37,7 @@ pub struct Question<'a> {
     pub within: Bound,
     /// Which answers count.
     pub counts: Counts,
-    /// Who is named for the answer, if not the engine that searched.
+    /// The name that the answer goes under, if not that of the engine that searched.
     pub credit: Option<&'static str>,
 }
 
@@ -229,7 +229,7 @@ impl Asked<'_> {
         !explored && board.is_open(numbers[at])
     }
 
-    /// Who is named for an answer.
+    /// The engine that an answer is credited to.
     fn name(&self) -> &'static str {
         self.question.credit.unwrap_or(self.engine.name())
     }

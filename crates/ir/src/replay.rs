@@ -59,7 +59,7 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
     for ((id, segment), effect) in trace.segments.pairs().zip(played.segments.effects.iter()) {
         if segment.exit != effect.exit() || segment.results != effect.results() {
             let place = format!("segment {id}");
-            return Err(at(&place, segment.steps.len())("does not end with what it says".into()));
+            return Err(at(&place, segment.steps.len())("its exit or its results are not those of the run".into()));
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ fn play<'a>(
     match (player.end(), targets) {
         (None, _) => Err(at("trace", 0)("has no context".into())),
         (Some(loc), Some(targets)) if !targets.contains(&loc) => {
-            Err(at("trace", 0)(format!("ends at {loc}, which is no target")))
+            Err(at("trace", 0)(format!("ends at {loc}, which is not a target")))
         }
         _ => Ok(Played { segments, contexts }),
     }

@@ -39,7 +39,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
     pub paths: Vec<Ref>,
     /// The entries found up to each time, of copy 0; none if paths are only found from entries that are reached.
     pub entries: Vec<Ref>,
-    /// Edges by where they lead, calls by whom they call.
+    /// Edges by the location they lead to, calls by their callee.
     pub leading: HashMap<LocId, Vec<EdgeId>>,
     /// See `leading`.
     pub calling: HashMap<ProcId, Vec<EdgeId>>,
@@ -47,7 +47,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
     pub moved: HashMap<(usize, ProcId), Ref>,
     /// Relations of edges.
     pub steps: HashMap<EdgeId, Ref>,
-    /// Who says when to stop.
+    /// Says when to stop.
     pub budget: &'w Budget,
     /// What is looked for.
     pub assignment: Assignment,

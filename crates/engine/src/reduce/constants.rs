@@ -69,19 +69,19 @@ impl Stored {
     }
 }
 
-/// After so many looks at all edges the matter is dropped.
+/// After so many passes over all edges the analysis gives up.
 const MOST_LOOKS: usize = 16;
 
-/// What was found out about variables that are known.
+/// The constants of a program.
 #[derive(Default)]
 pub struct Constants {
     /// How many there are.
     pub count: usize,
-    /// For each procedure what is to be said of its entry.
+    /// For each procedure the constants that are live at its entry, with their values.
     pub entries: HashMap<ProcId, Known>,
 }
 
-/// Puts the values of variables that are known in their place.
+/// Replaces constants by their values.
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
     let none = Table::filled(program.vars.len(), Stored::Nothing);
@@ -101,7 +101,7 @@ pub fn constants(draft: &mut Draft) -> Constants {
     Constants { count, entries: entries(program, &scopes, &live, &stored) }
 }
 
-/// What is stored at the start: something arbitrary in all that is live there.
+/// What is stored at the start: something arbitrary in each variable whose first value can matter.
 fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, Stored> {
     let mut stored = Table::filled(program.vars.len(), Stored::Nothing);
     for (id, proc) in program.procs.pairs() {
@@ -173,7 +173,7 @@ fn given(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     if expr.reads().next().is_some() && expr.reads().all(|var| stored[var] == Stored::Various) {
         return Stored::Various;
     }
-    // The type of a constant matters to nobody here.
+    // The type of a constant does not matter here.
     let known = |var: VarId| match stored[var] {
         Stored::Always(value) => Some((Type::Bool, value)),
         _ => None,
@@ -184,7 +184,7 @@ fn given(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     }
 }
 
-/// Whether somebody reads a variable that is known.
+/// Whether an expression reads a constant.
 fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
     let known = |var: VarId| matches!(stored[var], Stored::Always(_));
     let arcs = draft.arcs.iter().enumerate().filter(|(_, arc)| arc.live);
@@ -193,7 +193,7 @@ fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
         && exprs.any(|expr| expr.reads().any(known))
 }
 
-/// Lets an arc do without the variables that are known.
+/// Rewrites an arc without constants.
 fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     let program = draft.task.program;
     let known = |var: VarId| match stored[var] {
@@ -242,7 +242,7 @@ fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     draft.rewrite(arc, made);
 }
 
-/// For each procedure what is known at its entry of what is live there.
+/// For each procedure the constants that are live at its entry, with their values.
 fn entries(
     program: &Program,
     scopes: &Scopes,

@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether nobody gets past an arc.
+    /// Whether no run gets past an arc.
     pub fn blocks(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges.len()) {

@@ -2,7 +2,7 @@
 
 use postbop_ir::{ThreadId, VarId};
 
-/// Who has each slot of a schedule, and the values of shared variables with which slots begin.
+/// The thread of each slot of a schedule, and the values of shared variables with which slots begin.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Script {
     /// The threads of the slots. An empty one stays in the prologue.

@@ -101,7 +101,7 @@ fn a_completed_call_may_be_a_segment() {
     trace.segments.push(Segment::new(ProcId(3), vec![(VarId(5), 1)], steps));
     trace.contexts[1].steps = vec![step(2, &[Some(1)]).back(SegmentId(0))];
     trace.contexts[3].steps.remove(0);
-    assert!(replays(TWO, &trace).unwrap_err().contains("does not end with what it says"));
+    assert!(replays(TWO, &trace).unwrap_err().contains("are not those of the run"));
     complete(&parse(TWO).unwrap(), &mut trace, &[LocId(10)], &mut || true).unwrap();
     assert_eq!(trace.segments[SegmentId(0)].results, [Some(1)]);
     assert_eq!(replays(TWO, &trace), Ok(()));
@@ -120,7 +120,7 @@ fn what_is_no_run_is_rejected() {
     assert!(rejected(|t| drop(t.contexts.remove(2))).contains("the same thread"));
     assert!(rejected(|t| drop(t.contexts.remove(1))).contains("condition is false"), "x is 0");
     assert!(rejected(|t| drop(t.contexts[2].steps.pop())).contains("within a statement"));
-    assert!(rejected(|t| drop(t.contexts[3].steps.pop())).contains("no target"));
+    assert!(rejected(|t| drop(t.contexts[3].steps.pop())).contains("not a target"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), None)).contains("leaves open"), "m is l");
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(0))).contains("is false"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(None, Some(1))).contains("leaves open"));

@@ -373,7 +373,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         inputs
     }
 
-    /// Forgets diagrams that nobody needs.
+    /// Drops diagrams that are not needed.
     fn tidy(&mut self, open: &[Iteration]) {
         if !self.bdd.wants_collection() {
             return;

@@ -55,7 +55,7 @@ pub enum Code {
     Call(Call),
 }
 
-/// How a call and its return move values; the same for all calls that are alike, whoever is called.
+/// How a call and its return move values; the same for all calls of one class, whatever their callee.
 #[derive(Debug)]
 pub struct Call {
     /// A procedure like the one that is called: its fields are the callee's.
@@ -278,7 +278,7 @@ impl Compiler<'_, '_> {
         Call { like: callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
     }
 
-    /// The code of a value, or nothing if nobody needs it; its choices count all the same.
+    /// The code of a value, or nothing if it is not needed; its choices count all the same.
     fn value(&mut self, expr: &Expr, proc: ProcId, needed: bool) -> Formula {
         if needed {
             return self.formula(expr, proc, &[]);

@@ -34,7 +34,7 @@ use postbop_kit::rows::Rows;
 /// More live fields than fit in so many words are not compared.
 const MOST_WORDS: usize = 4;
 
-/// Which procedures and edges are alike.
+/// The classes of procedures and of edges. Members of one class are called alike.
 pub struct Kin {
     /// The class of each procedure, and how many there are.
     pub procs: Table<ProcId, u32>,
@@ -78,7 +78,7 @@ impl Kin {
         models
     }
 
-    /// Whether most edges are like others, so that it is worth while to remember what was made of one.
+    /// Whether most edges share their class with others, so that it is worth while to remember results by class.
     pub fn repeats(&self) -> bool {
         self.edge_classes * 2 < self.edges.len()
     }
@@ -222,7 +222,7 @@ fn number(ty: Type) -> u64 {
     }
 }
 
-/// Answers to questions that are rows of words.
+/// Remembered results: for a question, written as a row of words, its answer.
 pub struct Memo<T> {
     question: Vec<u64>,
     questions: Rows,

@@ -74,7 +74,7 @@ pub trait Past {
     /// How a point was reached with these values, at least.
     fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Result<Origin<Self::Point>, Why>;
 
-    /// Who first entered the procedure of this entry with these values; `None` for main.
+    /// The call that first entered the procedure of this entry with these values; `None` for main.
     fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Result<Option<Caller<Self::Point>>, Why>;
 }
 
