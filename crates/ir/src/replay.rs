@@ -59,7 +59,7 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
     for ((id, segment), effect) in trace.segments.pairs().zip(played.segments.effects.iter()) {
         if segment.exit != effect.exit() || segment.results != effect.results() {
             let place = format!("segment {id}");
-            return Err(at(&place, segment.steps.len())("its exit or its results are not those of the run".into()));
+            return Err(at(&place, segment.steps.len())("does not end as the run does".into()));
         }
     }
     Ok(())

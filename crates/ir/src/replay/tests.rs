@@ -101,7 +101,7 @@ fn a_completed_call_may_be_a_segment() {
     trace.segments.push(Segment::new(ProcId(3), vec![(VarId(5), 1)], steps));
     trace.contexts[1].steps = vec![step(2, &[Some(1)]).back(SegmentId(0))];
     trace.contexts[3].steps.remove(0);
-    assert!(replays(TWO, &trace).unwrap_err().contains("are not those of the run"));
+    assert!(replays(TWO, &trace).unwrap_err().contains("does not end as the run does"));
     complete(&parse(TWO).unwrap(), &mut trace, &[LocId(10)], &mut || true).unwrap();
     assert_eq!(trace.segments[SegmentId(0)].results, [Some(1)]);
     assert_eq!(replays(TWO, &trace), Ok(()));
@@ -155,7 +155,7 @@ fn an_atomic_section_is_not_left_and_an_open_one_neither() {
     let busy = TWO.replace("v0 v1 v2 := false false false", "v0 v1 v2 := false false true");
     assert!(replays(&busy, &trace()).unwrap_err().contains("atomic section"));
     let open = TWO.replace("v0 v1 v2 := false false false", "v0 v1 := false false");
-    assert!(replays(&open, &trace()).unwrap_err().contains("open value"));
+    assert!(replays(&open, &trace()).unwrap_err().contains("not known to be 0"));
     let mut known = trace();
     known.initial.push((VarId(2), 0));
     assert_eq!(replays(&open, &known), Ok(()));

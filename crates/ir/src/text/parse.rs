@@ -315,7 +315,7 @@ impl<'a> Words<'a> {
 
 fn id<I: Id>(word: &str, prefix: &str) -> Result<I, String> {
     let number = word.strip_prefix(prefix).and_then(|digits| digits.parse::<u32>().ok());
-    number.map(|number| I::new(number as usize)).ok_or_else(|| format!("`{word}` is not an id such as {prefix}0"))
+    number.map(|number| I::new(number as usize)).ok_or_else(|| format!("`{word}` is not an id {prefix}N"))
 }
 
 fn ty(word: &str) -> Result<Type, String> {
