@@ -25,7 +25,7 @@ use postbop_ir::{Bound, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A program to search, and how what is found there is read as an answer about the program as written.
+/// A program to search, and what its answers mean for the program as written.
 pub struct Question<'a> {
     /// The queries about the program to search. Within a bound only if the engine takes threads.
     pub task: Task<'a>,
@@ -49,11 +49,12 @@ pub type Back<'a> = dyn Fn(&Trace) -> Result<Trace, Why> + Sync + 'a;
 pub enum Counts {
     /// That a property holds, and that it is violated.
     Both,
-    /// That it holds: the program does more than the one as written, or a violation is not what is looked for.
+    /// That it holds. Violations do not count: the program has more runs than the one as written, or a trace with fewer
+    /// switches is wanted.
     Holds,
-    /// That it is violated; that it holds is impossible.
+    /// That it is violated. That it holds would be a bug: a violation is known to exist.
     Violations,
-    /// That it is violated; that it holds is noted as explored only.
+    /// That it is violated. If it holds, that is noted as explored: a larger bound may come next.
     Explored,
 }
 
