@@ -54,7 +54,7 @@ pub enum Via {
     Switch,
 }
 
-/// The stack of a thread, innermost frame first.
+/// A frame of a thread's stack, which leads to that of its caller.
 pub struct Frame<'s> {
     /// The frame of the caller, if there is one, with the call.
     pub caller: Option<(u32, EdgeId)>,

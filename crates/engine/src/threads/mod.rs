@@ -56,13 +56,13 @@ const DIRECT: u64 = 6_000_000;
 /// How much work engines may put into a product within a bound before the formula gets its turn.
 const TRIAL: u64 = 3_000_000;
 
-/// How much work they may put into all runs before a bound is looked at.
+/// How much work engines may put into the product without a bound before one with a bound is tried.
 const MOMENT: u64 = 300_000;
 
-/// How many switches are tried before all runs are looked at.
+/// How many switches are tried before the product without a bound gets a larger share.
 const FEW: u32 = 3;
 
-/// How deep the stacks of threads that call themselves are told, one after the other.
+/// How often a procedure is on a call path in the product of recursive threads: first this often, then that often.
 const DEPTHS: [usize; 2] = [1, 2];
 
 /// Answers a task about a program with threads.
@@ -120,7 +120,7 @@ impl Threads<'_> {
         }
     }
 
-    /// Whether something is left to find out, with means to do so.
+    /// Whether a query is open, and the budget allows more work.
     fn goes_on(&self, board: &Board) -> bool {
         !board.is_over() && board.has_open() && self.budget.check().is_ok()
     }
@@ -132,7 +132,7 @@ impl Threads<'_> {
         (open, queries)
     }
 
-    /// One way after the other.
+    /// Direct search, product and formula, one after the other.
     fn by_all(&self, board: &mut Board) {
         let explored = direct::search(&self.task, &self.budget.clone().with_effort(DIRECT), board);
         let most = self.most();
@@ -176,15 +176,15 @@ impl Threads<'_> {
         }
     }
 
-    /// Where everything up to the asked bound was explored, what is open holds up to it.
+    /// If everything up to the bound that was asked for is explored, the open queries hold up to it.
     fn conclude(&self, next: u32, board: &mut Board) {
         if next > self.most() && self.most() != u32::MAX {
             self.open(board).0.into_iter().for_each(|number| board.holds(number, self.task.bound, None));
         }
     }
 
-    /// Answers once and for all, if the threads do not call themselves, or can be shown to be harmless whatever is below
-    /// the tops of their stacks.
+    /// Answers without a bound, by the product: exactly if the threads are not recursive; otherwise it can only show that a
+    /// property holds whatever is below the tops of the stacks.
     fn all_runs(&self, counts: Counts, budget: &Budget, board: &mut Board) {
         let (numbers, queries) = self.open(board);
         let task = Task { queries: &queries, ..self.task };
@@ -290,7 +290,7 @@ impl Threads<'_> {
         turns::answer(&question, self.choice, budget, board);
     }
 
-    /// Says of what holds whether it does so only for as many threads as there is room for.
+    /// Adds to properties that hold the bound on threads, if a run needs more room than there is.
     fn room(&self, board: &mut Board) {
         let mut known: Vec<(Bound, bool)> = Vec::new();
         for number in 0..self.task.queries.len() {

@@ -124,7 +124,7 @@ fn what_is_no_run_is_rejected() {
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), None)).contains("leaves open"), "m is l");
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(0))).contains("is false"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(None, Some(1))).contains("leaves open"));
-    assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(2))).contains("no bool"));
+    assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(2))).contains("not a value of bool"));
     assert!(rejected(|t| t.contexts[1].steps[0] = step(2, &[Some(1), Some(1)])).contains("1 choices"));
     let passed = |t: &mut Trace| t.contexts[1].steps[0] = call(Some(1), None).entering(vec![(VarId(4), 1)]);
     assert!(rejected(passed).contains("passes"), "n is a parameter");
