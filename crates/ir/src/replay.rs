@@ -10,7 +10,7 @@
 //! A segment is run once, from an entry in which every global and parameter is known or stands for "what it was
 //! at entry". The effect of the segment is kept in those terms, and a caller puts its own cells in their place.
 //!
-//! Each thread is a stack of frames ([`player`]). Globals go from the frame that runs to the one that runs next, be it
+//! Each thread is a stack of frames (`player`). Globals go from the frame that runs to the one that runs next, be it
 //! by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
 //! is must not depend on a value that the trace leaves open.
 //!
