@@ -12,8 +12,8 @@
 //!
 //! # Cost
 //!
-//! Exponential in everything, and without an end where a recursion has none. What lies beyond a depth of the stack, or
-//! beyond a number of configurations, is left out, and from there on nothing is called unreachable.
+//! Exponential in everything, and endless where a recursion is. Configurations beyond a depth of the stack, or beyond a
+//! number of them, are left out, and from then on no location is called unreachable.
 
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::program::{Edge, Program};

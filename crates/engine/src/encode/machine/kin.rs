@@ -3,7 +3,7 @@
 //! # Idea
 //!
 //! Large programs repeat themselves: the same assignment in a thousand procedures that differ only in their names.
-//! Whatever is computed for one such edge (its code on packed valuations, its relation as a decision diagram, a
+//! A result that is computed for one such edge (its code on packed valuations, its relation as a decision diagram, a
 //! step of a trace along it) can serve for all of them. So procedures and edges are sorted into *classes*, and
 //! results are kept once for each class.
 //!
