@@ -5,8 +5,8 @@
 //! Which of two engines is done first by the clock depends on the machine and its load, and so would the engine
 //! that a report names and the trace that it shows. So the winner is the engine that needs less *work*, counted in
 //! units that mean about the same for both. An engine that is done waits until the other one is done too, or has
-//! done as much work without being done; then the other one is called off. Work is counted the same way on every
-//! machine, so the winner is the same too.
+//! done as much work without being done; then the other one is called off. Work does not depend on the clock,
+//! so the winner does not either.
 //!
 //! # Cost
 //!
