@@ -27,6 +27,7 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("format", Box::new(|| cargo(root, &["fmt", "--all", "--check"]))),
         ("clippy", Box::new(|| cargo(root, CLIPPY))),
         ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--profile", "ci"]))),
+        ("documentation", Box::new(|| document(root))),
         ("tidy", Box::new(|| check_tidy(root))),
         ("fuzz", Box::new(|| try_programs(seed, PROGRAMS, Kind::Sequential(Features::parse("all")?)))),
         (
@@ -51,14 +52,28 @@ fn steps(all: &[Step]) -> Result<(), String> {
 
 /// Runs cargo, its output going where ours goes.
 pub fn cargo(root: &Path, args: &[&str]) -> Result<(), String> {
+    cargo_with(root, args, &[])
+}
+
+fn cargo_with(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
     // Set by the cargo that runs us, so that the same toolchain is used.
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo).args(args).current_dir(root).status();
+    let variables = variables.iter().copied();
+    let status = Command::new(cargo).args(args).envs(variables).current_dir(root).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("cargo {} ended with {status}", args.join(" "))),
         Err(problem) => Err(format!("cannot run cargo: {problem}")),
     }
+}
+
+/// The documentation of the crates, of which a warning is an error.
+fn document(root: &Path) -> Result<(), String> {
+    cargo_with(
+        root,
+        &["doc", "--no-deps", "--workspace", "--profile", "ci"],
+        &[("RUSTDOCFLAGS", "--deny warnings")],
+    )
 }
 
 fn check_tidy(root: &Path) -> Result<(), String> {

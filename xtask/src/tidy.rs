@@ -4,6 +4,7 @@
 //! it can be tested on a few lines; [`check_repository`] applies all of them to what git tracks. A breach is
 //! `path:line: rule`, as editors understand it.
 
+mod invariants;
 mod manifest;
 mod source;
 
@@ -89,6 +90,7 @@ fn check_file(file: &File<'_>) -> Vec<Breach> {
     if extension(file.path) == "rs" {
         breaches.extend(source::check(file));
     }
+    breaches.extend(invariants::check(file));
     if file.path.ends_with("Cargo.toml") {
         breaches.extend(manifest::check(file));
     }

@@ -6,9 +6,15 @@ use crate::race::Race;
 use crate::verdict::{Answer, Stats, Why};
 use postbop_ir::Bound;
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+
+/// The time since it was first asked for.
+pub fn clock() -> Duration {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed()
+}
 
 /// Measures the phases of a run, in microseconds.
 #[derive(Clone, Debug)]

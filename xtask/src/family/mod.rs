@@ -115,6 +115,8 @@ fn names(prefix: &str, count: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postbop_engine::{Budget, EngineChoice, Silent, Verdict, verify};
+    use postbop_ir::{Query, Task};
 
     const SMALL: &[(&str, &[u64])] = &[
         ("T", &[3]),
@@ -187,6 +189,38 @@ mod tests {
             judged += 1;
         }
         assert!(judged >= 2 * SPOILABLE.len(), "{judged} families are small enough to be judged");
+    }
+
+    /// In a bad order of levels the diagrams of most of these are exponential in 40.
+    #[test]
+    fn summary_finds_an_order_for_every_shape() {
+        let sizes = SPOILABLE.iter().map(|&(family, parameters)| match (family, parameters.len()) {
+            ("chain", _) => (family, vec![20, 40]),
+            (_, 2) => (family, vec![40, 40]),
+            _ => (family, vec![40]),
+        });
+        for (family, parameters) in sizes {
+            for name in [family.to_owned(), format!("{family}{BUG}")] {
+                let instance = instance(&name, &parameters).unwrap();
+                let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
+                let program = reading.program.unwrap();
+                let labels = program.labels.iter().filter(|label| label.name == instance.target);
+                let locs = labels.map(|label| label.loc).collect();
+                let queries = [Query::reach(instance.target, locs)];
+                let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
+                let summary = EngineChoice::named("summary").unwrap();
+                let report = verify(&Task::new(&program, &queries), summary, &budget, &mut Silent);
+                let reached = match &report.answers[0].verdict {
+                    Verdict::Holds { .. } => false,
+                    Verdict::Violated(_) => true,
+                    other => panic!("{}: {other:?}", instance.name),
+                };
+                assert_eq!(Some(reached), instance.expected, "{}", instance.name);
+                let count = |what: &str| report.stats.get(what).unwrap();
+                assert!(count("vertices") < 150_000, "{}: {} vertices", instance.name, count("vertices"));
+                assert_eq!(count("reorderings"), 0, "{}", instance.name);
+            }
+        }
     }
 
     #[test]

@@ -253,10 +253,20 @@ impl<'a> Teller<'a> {
             (false, _) => shown,
         };
         let (number, text) = self.words.step(step.edge);
-        self.line(thread, depth, number, text, shown);
+        // A statement that takes several steps is one line, unless there is something new to show.
+        let goes_on = at > 0 && self.is_same_statement(&cursor.steps[at - 1], step);
+        if !shown.is_empty() || !text.is_empty() && !goes_on {
+            self.line(thread, depth, number, text, shown);
+        }
         if enters && self.headings {
             self.enter(thread, None);
         }
+    }
+
+    /// Whether a step is a further one of the same statement, with nothing to say about which way it went.
+    fn is_same_statement(&self, before: &Step, step: &Step) -> bool {
+        let span = |step: &Step| self.program.edges[step.edge].span;
+        before.edge != step.edge && span(before) == span(step) && self.words.branch(step.edge).is_empty()
     }
 
     fn is_call(&self, step: &Step) -> bool {

@@ -43,7 +43,7 @@ impl<'a> Words<'a> {
 
     /// Which way was taken: of two assumptions for one piece of text, the first is where it is true; of several jumps, the
     /// label says it.
-    fn branch(&self, edge: EdgeId) -> String {
+    pub fn branch(&self, edge: EdgeId) -> String {
         let data = &self.program.edges[edge];
         let siblings = self.program.leaving(data.from);
         let alike = |&&other: &&EdgeId| {

@@ -115,6 +115,98 @@ fn traces_have_three_levels_of_detail() {
     assert!(start.ends_with("g=1"), "{start}");
 }
 
+/// The lines of the trace of a program that is violated.
+fn told(source: &str) -> String {
+    postbop_reading(&["check", "-"], source.as_bytes()).with(1).out
+}
+
+#[test]
+fn a_statement_is_told_once_with_what_matters() {
+    let enforced = "decl a, b;\nvoid main() begin\n decl y;\n enforce (a | b);\n y := *;\n a := y;\n b := !y;\n \
+        assert(b);\nend\n";
+    let text = told(enforced);
+    assert_eq!(text.matches("a := y").count(), 1, "{text}");
+    let jumps = "decl uint<3> x[4];\nvoid main() begin\n decl uint<3> i;\n i := *;\n goto A, B;\n A: skip; return;\n \
+        B: x[i] := 1;\nend\n";
+    let text = told(jumps);
+    assert!(text.contains("goto A, B  [B]"), "{text}");
+    assert!(text.contains("[fails]") && text.contains("length 4") && text.contains("i := *"), "{text}");
+    let index = text.lines().find(|line| line.contains("i := *")).expect("a line");
+    assert!(index.contains("i=") && text.contains(&format!("index {}", &index[index.len() - 1..])), "{text}");
+    let started = "decl g := 0;\nvoid w() begin g := 1; end\nvoid main() begin\n start_thread w();\n assert(!g);\nend\n";
+    let text = told(started);
+    assert_eq!(text.matches("start_thread w()").count(), 2, "once by each thread\n{text}");
+    assert!(text.lines().all(|line| line.trim().parse::<u32>().is_err()), "no line without text\n{text}");
+}
+
+#[test]
+fn a_loop_is_told_once_and_the_end_of_a_trace_is_shown() {
+    let text = told(
+        "decl uint<12> c := 0;\nvoid main() begin\n while (c < 4000) do c := c + 1; od\n assert(c < 4000);\nend\n",
+    );
+    assert!(text.contains("… the 2 steps above 3998 times more …"), "{text}");
+    assert!(text.contains("c=4000") && text.contains("assert(c < 4000)  [fails]"), "{text}");
+    assert!(text.lines().count() < 20, "{text}");
+}
+
+#[test]
+fn lengths_are_exact_however_long() {
+    let mut source = String::from("void main() begin p0(); assert(0); end\n");
+    (0..100).for_each(|at| source.push_str(&format!("void p{at}() begin p{}(); p{0}(); end\n", at + 1)));
+    source.push_str("void p100() begin skip; end\n");
+    for engine in ["auto", "explicit", "summary"] {
+        let args = ["check", "-", "--shortest", "--engine", engine, "--format", "json"];
+        let report = json(&postbop_reading(&args, source.as_bytes()).with(1).out);
+        // A call and a return for each of 2^101 - 1 activations, a skip in 2^100 of them, and the assertion.
+        let steps = 5u128 * (1 << 100) - 1;
+        assert_eq!(report["properties"][0]["trace"]["length"], steps.to_string(), "{engine}");
+    }
+}
+
+#[test]
+fn what_is_never_put_to_the_test_holds_vacuously() {
+    let source = "decl x;\nvoid main() begin\n assert(x | !x);\n assume(x & !x);\n assert(x);\nend\n";
+    let out = postbop_reading(&["check", "-"], source.as_bytes()).with(0).out;
+    assert!(out.contains("assert:5  holds (vacuously: no run comes here)"), "{out}");
+    assert!(!out.contains("assert:3  holds ("), "{out}");
+    let report = json(&postbop_reading(&["check", "-", "--format", "json"], source.as_bytes()).with(0).out);
+    let vacuous = |at: usize| report["properties"][at]["vacuous"].as_bool();
+    assert_eq!((vacuous(0), vacuous(1)), (Some(false), Some(true)), "{report}");
+    let after = "void main() begin\n return;\n assert(0);\nend\n";
+    assert!(postbop_reading(&["check", "-"], after.as_bytes()).with(0).out.contains("vacuously"));
+}
+
+#[test]
+fn every_property_gets_an_answer_unless_the_first_violation_is_enough() {
+    let source = "decl x;\nvoid main() begin\n assert(x);\n assert(!x);\n assert(x);\nend\n";
+    let out = postbop_reading(&["check", "-"], source.as_bytes()).with(1).out;
+    assert_eq!((out.matches("violated by").count(), out.matches("  holds").count()), (2, 1), "{out}");
+    let out = postbop_reading(&["check", "-", "--first"], source.as_bytes()).with(1).out;
+    assert_eq!(out.matches("violated by").count(), 1, "{out}");
+    assert!(out.contains("unknown: stopped at the first violation"), "{out}");
+}
+
+#[test]
+fn a_trace_that_is_too_long_to_write_says_so() {
+    let source = "decl uint<20> c := 0;\nvoid main() begin\n while (c < 1000000) do c := c + 1; od\n assert(c < 1000000);\nend\n";
+    let args = ["check", "-", "--format", "json", "--memory", "800M", "--engine", "explicit"];
+    let out = postbop_reading(&args, source.as_bytes()).with(1).out;
+    let report = json(&out);
+    let trace = &report["properties"][0]["trace"];
+    assert_eq!(
+        (&trace["shortened"], &trace["length"]),
+        (&true.into(), &"2000003".into()),
+        "{}",
+        trace["length"]
+    );
+    assert!(out.len() < 1_000_000, "{}", out.len());
+    let program = scratch("shortened.bp", source);
+    let file = scratch("shortened.json", out);
+    let names = [&program, &file].map(|path| path.to_str().expect("plain names").to_owned());
+    let ran = postbop(&["replay", &names[0], &names[1]]).with(1);
+    assert!(ran.out.contains("too long to be written in full"), "{}", ran.out);
+}
+
 #[test]
 fn counters_are_shown_when_asked_for() {
     let ran = postbop(&["check", HOLDS, "--stats"]).with(0);

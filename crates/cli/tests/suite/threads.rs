@@ -71,6 +71,66 @@ fn a_verdict_says_for_how_many_threads_it_is() {
     assert_eq!(last(&check(&["--switches", "3"], &graph, 0)), last(&endless));
 }
 
+/// Two recursive threads that hand a number to each other eight times; they can also recurse for ever.
+const EIGHT: &str = "decl uint<4> t := 0;
+void spin() begin if (*) then spin(); fi end
+void thread0() begin
+  if (*) then OTHER: skip; fi
+  spin(); assume(t = 0); t := 1; spin(); assume(t = 2); t := 3; spin(); assume(t = 4); t := 5;
+  spin(); assume(t = 6); t := 7; spin(); assume(t = 8); ERROR: skip;
+end
+void thread1() begin
+  spin(); assume(t = 1); t := 2; spin(); assume(t = 3); t := 4; spin(); assume(t = 5); t := 6; spin(); assume(t = 7); t := 8;
+end
+";
+
+#[test]
+fn a_bound_that_was_not_reached_is_unknown_and_what_was_found_is_kept() {
+    let asked = ["--target", "ERROR", "--target", "OTHER", "--switches", "8", "--trace", "none"];
+    let out = check(&[&asked[..], &["--engine", "fixpoint", "--timeout", "300ms"]].concat(), EIGHT, 1);
+    assert!(out.contains("OTHER  violated by a run with 0 context switches"), "{out}");
+    assert!(out.contains("ERROR  unknown: time limit of 0.3 s; no violation up to "), "{out}");
+    let alone = ["--switches", "8", "--engine", "fixpoint", "--timeout", "300ms", "--format", "json"];
+    let report: Value = serde_json::from_str(&check(&alone, EIGHT, 3)).expect("JSON");
+    assert_eq!(report["verdict"], "unknown");
+    assert!(
+        report["properties"][0]["explored"]["switches"].as_u64().is_some_and(|most| most < 8),
+        "{report}"
+    );
+    assert!(report["properties"][0].get("bound").is_none() && report.get("bound").is_none(), "{report}");
+    // The same without a bound: what was not asked for is no proof.
+    let out = check(&["--engine", "fixpoint", "--timeout", "300ms"], EIGHT, 3);
+    assert!(last(&out).starts_with("VERDICT: unknown (time limit of 0.3 s; no violation up to "), "{out}");
+    let report: Value =
+        serde_json::from_str(&check(&["--switches", "1", "--format", "json"], EIGHT, 0)).expect("JSON");
+    assert_eq!((&report["bound"], &report["verdict"]), (&json!({ "switches": 1 }), &"holds".into()));
+}
+
+/// Peterson's lock with the test the wrong way round.
+const LOCK: &str = "decl f0 := 0; decl f1 := 0; decl turn := 0; decl c0 := 0; decl c1 := 0;
+void thread0() begin
+  while (1) do
+    f0 := 1; turn := 1; while (f1 & !turn) do skip; od
+    c0 := 1; assert(!c1); c0 := 0; f0 := 0;
+  od
+end
+void thread1() begin
+  while (1) do
+    f1 := 1; turn := 0; while (f0 & turn) do skip; od
+    c1 := 1; assert(!c0); c1 := 0; f1 := 0;
+  od
+end
+";
+
+#[test]
+fn without_a_bound_runs_have_few_switches() {
+    // One thread enters and is left there, the other walks in.
+    for options in [&["--trace", "none"][..], &["--trace", "none", "--shortest"]] {
+        let out = check(options, LOCK, 1);
+        assert_eq!(out.matches("violated by a run with 1 context switch\n").count(), 2, "{out}");
+    }
+}
+
 #[test]
 fn bounds_have_ranges_and_exclude_each_other() {
     for wrong in [

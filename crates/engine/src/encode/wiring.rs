@@ -321,8 +321,7 @@ impl<'m, 'a> Planner<'m, 'a> {
         }
         let mut spots: Vec<Option<Spot>> =
             own.iter().map(|&node| self.place.get(self.column[node as usize] as usize).copied()).collect();
-        let (last, mut others) = (self.room.len() as u32 - 1, 0);
-        let mut rooms: HashMap<u32, Vec<usize>> = HashMap::default();
+        let (last, mut taken, mut others) = (self.room.len() as u32 - 1, HashMap::<u32, u32>::default(), 0);
         for at in order(own.len(), &ties) {
             let at = at as usize;
             if spots[at].is_some() {
@@ -333,39 +332,27 @@ impl<'m, 'a> Planner<'m, 'a> {
                 others += 1;
                 continue;
             }
-            let (behind, partner) = self.anchor(&spots, &local, model[at]).unwrap_or((last, None));
-            let room = rooms.entry(behind).or_default();
-            let after =
-                room.iter().position(|&other| Some(other) == partner).map_or(room.len(), |place| place + 1);
-            room.insert(after, at);
-            // The place within is found when all are there.
-            spots[at] = Some((behind, 1));
-        }
-        for (&behind, members) in &rooms {
-            self.room[behind as usize] = self.room[behind as usize].max(members.len() as u32);
-            members.iter().zip(1..).for_each(|(&at, place)| spots[at] = Some((behind, place)));
+            let behind = self.anchor(&spots, &local, model[at]).unwrap_or(last);
+            let place = taken.entry(behind).or_default();
+            *place += 1;
+            self.room[behind as usize] = self.room[behind as usize].max(*place);
+            spots[at] = Some((behind, *place));
         }
         self.ints.others = self.ints.others.max(others);
         spots.into_iter().flatten().collect()
     }
 
     /// The Boolean column behind which a local is to stand: the one, of those with a place, that it is tied to most, or that
-    /// of the local that it is tied to most; and this local.
-    fn anchor(
-        &self,
-        spots: &[Option<Spot>],
-        local: &HashMap<Node, u32>,
-        node: Node,
-    ) -> Option<(u32, Option<usize>)> {
+    /// of the local that it is tied to most.
+    fn anchor(&self, spots: &[Option<Spot>], local: &HashMap<Node, u32>, node: Node) -> Option<u32> {
+        let spot = |partner: Node| match local.get(&partner) {
+            Some(&at) => spots[at as usize],
+            None => self.place.get(self.column[partner as usize] as usize).copied(),
+        };
         let placed = self.affinities.partners(node).into_iter().filter_map(|(partner, strength)| {
-            let at = local.get(&partner).map(|&at| at as usize);
-            let spot = match at {
-                Some(at) => spots[at],
-                None => self.place.get(self.column[partner as usize] as usize).copied(),
-            };
-            let (behind, place) = spot.filter(|&(behind, _)| behind != INTEGER)?;
-            Some((strength, place == 0, Reverse(partner), behind, at))
+            let (behind, place) = spot(partner).filter(|&(behind, _)| behind != INTEGER)?;
+            Some((strength, place == 0, Reverse(partner), behind))
         });
-        placed.max().map(|(_, _, _, behind, at)| (behind, at))
+        placed.max().map(|(_, _, _, behind)| behind)
     }
 }

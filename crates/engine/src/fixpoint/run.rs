@@ -4,7 +4,7 @@
 
 use super::solve::{tallies, watchman};
 use super::template::Template;
-use crate::budget::Budget;
+use crate::budget::{Budget, clock};
 use crate::encode::machine::code::Machine;
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::read;
@@ -35,6 +35,7 @@ pub fn run(program: &Program, targets: Vec<LocId>, formulas: &[u8], budget: &Bud
         Err(flaws) => return (text, Err(flaws)),
     };
     let mut solver = Solver::new(&formulas.system, Bdd::new(watchman(budget)), template, Vec::new());
+    solver.clock = clock;
     let nodes: Vec<_> = formulas.queries.iter().map(|&(_, node)| node).collect();
     let recipes = solver.prepare(&nodes);
     solver.supply.bottom = solver.depth();

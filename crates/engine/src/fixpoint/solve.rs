@@ -3,7 +3,7 @@
 use super::library::Algorithm;
 use super::past::{COPIES, Point, Recall};
 use super::template::{PC, TARGET, Template};
-use crate::budget::{Budget, Stopwatch, Tick};
+use crate::budget::{Budget, Stopwatch, Tick, clock};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::engine::{Finding, Listener};
@@ -28,6 +28,7 @@ pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, listener: &mut 
     let bdd = Bdd::new(watchman(budget));
     let watched = formulas.paths.iter().chain(&formulas.entries).copied().collect();
     let mut solver = Solver::new(&formulas.system, bdd, template, watched);
+    solver.clock = clock;
     solver.reserve(COPIES);
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();

@@ -6,7 +6,7 @@
 use super::library::SWITCHES;
 use super::solve::{ProgramSolver, tallies, watchman};
 use super::template::{GLOBAL, PC, TARGET, Template};
-use crate::budget::{Budget, Tick};
+use crate::budget::{Budget, Tick, clock};
 use crate::encode::machine::code::Machine;
 use crate::engine::{Finding, Listener};
 use crate::threads::script::Script;
@@ -35,6 +35,7 @@ pub fn check(task: &Task, schedule: Schedule, budget: &Budget, listener: &mut dy
     };
     let reach = relation("Reach");
     let mut solver = Solver::new(&formulas.system, Bdd::new(watchman(budget)), template, vec![reach]);
+    solver.clock = clock;
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     let mut search = Search { solver, formulas: &formulas, reach, query, budget };

@@ -81,7 +81,8 @@ impl Lift {
         {
             self.origins.push((self.first.len() as u32 - 1, origins.into()));
         }
-        self.first.push(self.edges.len() as u32);
+        let end = u32::try_from(self.edges.len());
+        self.first.push(end.expect("more than 2^32 edges in all runs"));
     }
 
     /// A trace of the reduced program as one of the program as written.

@@ -26,6 +26,7 @@ enum Value {
 
 impl Checker<'_> {
     /// A formula without connectives. An index that is not a number is expanded first.
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     pub(super) fn atom(&mut self, atom: &Atom, span: Span) -> Checked<NodeId> {
         if self.system.nodes.len() > MOST_NODES {
             return self.too_many(span);
@@ -454,6 +455,7 @@ fn replace_index(atom: &mut Atom, number: i64) -> Term {
 }
 
 /// As [`replace_index`], in one term. Recursion goes as deep as indices are nested, which the parser limits.
+// Bounded depth: the parser allows 200 formulas and types inside each other.
 fn replace_in(term: &mut Term, number: i64) -> Option<Term> {
     let Head::Path(_, steps) = &mut term.head else { return None };
     let mut replaced = false;

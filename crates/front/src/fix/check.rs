@@ -252,6 +252,7 @@ impl Checker<'_> {
         }
     }
 
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     fn sort(&mut self, tree: &SortTree) -> Checked<Sort> {
         let sort = match tree {
             SortTree::Name(name) => match self.sorts.get(&name.text) {
@@ -301,6 +302,7 @@ impl Checker<'_> {
     }
 
     /// The domains of a type's leaves.
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     pub fn domains(&mut self, sort: &Sort) -> Vec<DomainId> {
         match sort {
             Sort::Domain(domain) => vec![*domain],
@@ -328,6 +330,7 @@ impl Checker<'_> {
         self.system.node(node)
     }
 
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     pub fn formula(&mut self, formula: &Formula) -> Checked<NodeId> {
         if self.sink.is_full() {
             return Err(Reported);
@@ -364,12 +367,14 @@ impl Checker<'_> {
         self.complain(Code::TooMany, span, message)
     }
 
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     fn implies(&mut self, left: &Formula, right: &Formula) -> Checked<NodeId> {
         let left = self.formula(left)?;
         let (left, right) = (self.node(Node::Not(left)), self.formula(right)?);
         Ok(self.node(Node::Or(vec![left, right])))
     }
 
+    // Bounded depth: the parser allows 200 formulas and types inside each other.
     fn quantified(&mut self, exists: bool, params: &[Param], body: &Formula) -> Checked<NodeId> {
         let outside = self.scope.len();
         let bound = self.bind(params);

@@ -169,6 +169,7 @@ impl Parser<'_, '_> {
     }
 
     /// `a, b: S, c: T`
+    // Bounded depth: see `DEEPEST`.
     fn params(&mut self) -> Parsed<Vec<Param>> {
         let mut params = Vec::new();
         loop {
@@ -185,6 +186,7 @@ impl Parser<'_, '_> {
         }
     }
 
+    // Bounded depth: see `DEEPEST`.
     fn sort(&mut self) -> Parsed<SortTree> {
         let outside = self.depth;
         let mut sort = if self.eat("{") {
@@ -260,6 +262,7 @@ impl Parser<'_, '_> {
         Ok(left)
     }
 
+    // Bounded depth: see `DEEPEST`.
     fn implication(&mut self) -> Parsed<Formula> {
         let left =
             self.list("|", Formula::Or, |parser| parser.list("&", Formula::And, |parser| parser.literal()))?;
@@ -285,6 +288,7 @@ impl Parser<'_, '_> {
         Ok(if parts.len() == 1 { parts.remove(0) } else { join(parts) })
     }
 
+    // Bounded depth: see `DEEPEST`.
     fn literal(&mut self) -> Parsed<Formula> {
         if self.eat("!") {
             self.deeper()?;
@@ -346,6 +350,7 @@ impl Parser<'_, '_> {
         Ok(Atom::Truth(left))
     }
 
+    // Bounded depth: see `DEEPEST`.
     fn term(&mut self) -> Parsed<Term> {
         let start = self.token().span;
         let head = match self.token().kind {
@@ -370,6 +375,7 @@ impl Parser<'_, '_> {
         Name { text, span: self.advance() }
     }
 
+    // Bounded depth: see `DEEPEST`.
     fn steps(&mut self) -> Parsed<Vec<Step>> {
         let mut steps = Vec::new();
         loop {

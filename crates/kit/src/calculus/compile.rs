@@ -117,6 +117,7 @@ impl Compiler<'_> {
     }
 
     /// The recipe for a formula whose free variables have these places.
+    // Bounded depth: whoever builds a system keeps formulas shallow; the parser of formula files allows 200.
     pub fn formula(&mut self, node: NodeId, places: &Places) -> usize {
         self.recipes.copies = self.recipes.copies.max(places.most());
         match self.system.get(node) {
@@ -166,6 +167,7 @@ impl Compiler<'_> {
     }
 
     /// The recipe for a conjunction under a quantifier, perhaps an empty one.
+    // Bounded depth: whoever builds a system keeps formulas shallow; the parser of formula files allows 200.
     fn conjunction(&mut self, mut bound: Vec<VarId>, node: NodeId, wanted: &Places) -> usize {
         if !(self.go_on)() {
             self.recipes.stopped = true;

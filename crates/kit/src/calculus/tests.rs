@@ -196,3 +196,25 @@ fn the_journal_tells_when() {
     assert_eq!(solver.journal.len(), 4);
     assert_eq!(solver.tallies[A.0 as usize].rounds, 5);
 }
+
+#[test]
+fn what_was_interrupted_is_no_answer_and_nor_is_what_follows() {
+    let mut system = system(16, &[("Reach", 1, false)]);
+    reach(&mut system);
+    let relation = RelationId(2);
+    let whole = solve(&system, chain(), relation).unwrap();
+    // The watchman says no once, at each of his turns, and yes ever after.
+    for denied in 0.. {
+        let turns = std::cell::Cell::new(0);
+        let bdd = Bdd::new(|_| turns.replace(turns.get() + 1) != denied);
+        let mut solver = Solver::new(&system, bdd, chain(), Vec::new());
+        if let Ok(found) = members(&mut solver, relation) {
+            assert_eq!(found, whole);
+            assert!(denied > 3, "he was asked several times");
+            break;
+        }
+        for _ in 0..2 {
+            assert!(matches!(members(&mut solver, relation), Err(Stop::Interrupted)), "turn {denied}");
+        }
+    }
+}
