@@ -1,6 +1,6 @@
 //! Room `engine`: how much an engine may use, and the observer of its work.
 //!
-//! Of the crate `engine` this file alone reads the clock.
+//! Of the core crates this file alone reads the clock.
 
 use crate::race::Race;
 use crate::verdict::{Answer, Stats, Why};
