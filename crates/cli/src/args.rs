@@ -7,9 +7,9 @@ use std::time::Duration;
 
 /// A model checker for recursive programs.
 ///
-/// Exit status: 0 every property holds, 1 at least one is violated, 2 bad input or usage or output that could not be
-/// written, 3 none is violated but some are unknown, 4 a bug in postbop. Of several files the worst counts: 4, then 2, 1,
-/// 3 and 0.
+/// Exit status: 0 every property holds, 1 at least one is violated, 2 bad input or usage, nothing to check, or output that
+/// could not be written, 3 none is violated but some are unknown, 4 a bug in postbop. Of several files the worst counts:
+/// 4, then 2, 1, 3 and 0.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
 pub struct Args {
@@ -70,7 +70,7 @@ pub enum Color {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Decide whether a program can do something bad
+    /// Decide whether a run of a program can fail an assertion or reach a label
     Check(Check),
     /// Run a trace that was written by `check --format json` on the program
     Replay(Replay),
@@ -157,8 +157,8 @@ pub struct Source {
     /// How operators bind where the families of tools disagree
     #[arg(long, value_enum, default_value_t)]
     pub dialect: Dialect,
-    /// Programs that start threads as they run: room for this many threads, those included that are there from the
-    /// beginning
+    /// Programs that start threads as they run: room for this many threads, including those that are there from the
+    /// beginning. Without it: 3, and with `check` more and more while there is time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: Option<u32>,
 }
@@ -175,7 +175,7 @@ pub enum Dialect {
     Satabs,
 }
 
-/// Decide whether a program can do something bad.
+/// Decide whether a run of a program can fail an assertion or reach a label.
 #[derive(clap::Args, Clone)]
 pub struct Check {
     #[command(flatten)]
@@ -199,7 +199,7 @@ pub struct Check {
     /// The algorithm of `fixpoint`, as in `fixpoint list`
     #[arg(long, value_name = "NAME", value_parser = algorithm_names())]
     pub algorithm: Option<String>,
-    /// Stop at the first violation; by default every property gets an answer
+    /// Stop at the first violation. Without it every property gets an answer
     #[arg(long)]
     pub first: bool,
     /// A program without properties is not an error

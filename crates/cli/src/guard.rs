@@ -1,6 +1,6 @@
 //! Room `cli`: limits of time and memory while a source is read.
 //!
-//! Engines ask their budget in every loop. The front end asks nobody: it is linear in its source, and knows neither
+//! Engines ask their budget in every loop. The front end has no budget: it is linear in its source, and knows neither
 //! clocks nor memory. So a second thread looks on while it works. When a limit is reached there is nothing to keep, and the
 //! verdict is `unknown`: it is written and the process ends.
 

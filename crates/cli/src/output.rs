@@ -1,7 +1,7 @@
 //! Room `cli`: standard output, as a stream.
 //!
-//! A report may be larger than memory, so what is said is written as soon as there is enough of it, or somebody waits for
-//! it. A reader that has gone away is no error; any other failure is kept, and reported at the end.
+//! A report may be larger than memory, so text is written as soon as there is enough of it, or when an answer is complete.
+//! A reader that has gone away is not an error; any other failure is kept, and reported at the end.
 
 use std::io::{self, Write};
 

@@ -1,6 +1,6 @@
-//! Room `engine`: how much an engine may use, and who watches it.
+//! Room `engine`: how much an engine may use, and the observer of its work.
 //!
-//! This is the only place that looks at the clock.
+//! Of the core crates this file alone reads the clock.
 
 use crate::race::Race;
 use crate::verdict::{Answer, Stats, Why};
@@ -280,7 +280,7 @@ pub struct Progress {
     pub queries: usize,
 }
 
-/// Who wants to know how far the work is, and each answer as soon as it is found.
+/// Is told how far the work is, and each answer as soon as it is found.
 pub trait Observer: Send {
     /// Called now and then, from the thread that works; should return at once.
     fn progress(&mut self, progress: &Progress);

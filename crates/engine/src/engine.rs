@@ -40,7 +40,7 @@ pub enum Finding {
     Unknown(Why),
 }
 
-/// Who hears what an engine finds out.
+/// Hears what an engine finds out.
 pub trait Listener {
     /// How far the search is. Called now and then; returns at once.
     fn progress(&mut self, tick: Tick);
@@ -56,7 +56,8 @@ pub trait Engine: Sync {
     fn wants(&self) -> Wants;
     /// Whether it can answer the task at all, apart from what it wants.
     fn supports(&self, task: &Task) -> Result<(), Unsupported>;
-    /// Answers the task: settles each query once, unless another engine is to (see [`may_tell`]). Returns soon after the budget says so, and says what it counted.
+    /// Answers the task: settles each query once, unless another engine is at the same task and is the one to tell (see
+    /// `may_tell`). Returns soon after the budget says so, with what it counted.
     fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats;
 }
 

@@ -2,11 +2,11 @@
 //!
 //! # Idea
 //!
-//! Which of two engines is done first depends on the machine and on what else it does, and so would the engine that a
-//! report names and the trace that it shows. So the winner is not who is done first by the clock, but who needs less
-//! *work*, in units that mean about the same for both. An engine that is done waits until the other one is done too, or
-//! has worked as much without being done; then that one is called off. Since work is counted the same way on every
-//! machine, so is the outcome.
+//! Which of two engines is done first by the clock depends on the machine and its load, and so would the engine
+//! that a report names and the trace that it shows. So the winner is the engine that needs less *work*, counted in
+//! units that mean about the same for both. An engine that is done waits until the other one is done too, or has
+//! done as much work without being done; then the other one is called off. Work does not depend on the clock,
+//! so the winner does not either.
 //!
 //! # Cost
 //!
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-/// How often one who waits looks whether it should.
+/// How often an engine that waits checks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// What became of a runner.
@@ -67,8 +67,8 @@ impl Race {
         }
     }
 
-    /// A runner is done after so much work: waits until it is known who has won, or `patient` says no more; whether it
-    /// was this one.
+    /// A runner is done after so much work: waits until the winner is known, or `patient` says no more. Returns whether
+    /// this runner has won.
     pub fn wins(&self, runner: usize, work: u64, mut patient: impl FnMut() -> bool) -> bool {
         let mut states = self.states();
         states[runner] = State::Done(work);
@@ -89,7 +89,7 @@ impl Race {
         }
     }
 
-    /// Whether this runner is the first who wants to tell what it has: the winner, or one whose time is up.
+    /// Whether this runner is the first that wants to tell its findings: the winner, or one whose time is up.
     pub fn claims(&self) -> bool {
         !self.claimed.swap(true, Ordering::Relaxed)
     }

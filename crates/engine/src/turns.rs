@@ -1,13 +1,17 @@
-//! Room `engine`: engines at a sequential program, one or several.
+//! Room `engine`: a question about a sequential program, put to one engine or to several.
 //!
 //! # Idea
 //!
-//! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small sets of
-//! valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` may try for a moment, and
-//! what it leaves open goes to both at once, if the host allows two threads ([`crate::race`]); or else they take turns, each
-//! time with a larger share of work, and each from the beginning, so that all turns together cost a small multiple of
-//! what the engine that answers would have needed alone. Shares are counted in the engines' own units, not in seconds, so
-//! that the same task gets the same answer, by the same engine, with the same trace, on every machine.
+//! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small
+//! sets of valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` gets a short
+//! trial, and the queries that it leaves open go to both: at the same time, if the host allows two threads
+//! ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
+//! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
+//! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer, by
+//! the same engine, with the same trace, however fast the machine is. (A race and turns may have different winners.)
+//!
+//! Engines search a reduced program, or a translation of one with threads. The listener here brings each trace back
+//! to the program as written before the board replays it.
 
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
@@ -21,7 +25,7 @@ use postbop_ir::{Bound, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A program to search, and how what is found there is read as an answer about the program as written.
+/// A program to search, and what its answers mean for the program as written.
 pub struct Question<'a> {
     /// The queries about the program to search. Within a bound only if the engine takes threads.
     pub task: Task<'a>,
@@ -33,7 +37,7 @@ pub struct Question<'a> {
     pub within: Bound,
     /// Which answers count.
     pub counts: Counts,
-    /// Who is named for the answer, if not the engine that searched.
+    /// The name that the answer goes under, if not that of the engine that searched.
     pub credit: Option<&'static str>,
 }
 
@@ -45,11 +49,12 @@ pub type Back<'a> = dyn Fn(&Trace) -> Result<Trace, Why> + Sync + 'a;
 pub enum Counts {
     /// That a property holds, and that it is violated.
     Both,
-    /// That it holds: the program does more than the one as written, or a violation is not what is looked for.
+    /// That it holds. Violations do not count: the program has more runs than the one as written, or a trace with fewer
+    /// switches is wanted.
     Holds,
-    /// That it is violated; that it holds is impossible.
+    /// That it is violated. That it holds would be a bug: a violation is known to exist.
     Violations,
-    /// That it is violated; that it holds is noted as explored only.
+    /// That it is violated. If it holds, that is noted as explored: a larger bound may come next.
     Explored,
 }
 
@@ -225,7 +230,7 @@ impl Asked<'_> {
         !explored && board.is_open(numbers[at])
     }
 
-    /// Who is named for an answer.
+    /// The engine that an answer is credited to.
     fn name(&self) -> &'static str {
         self.question.credit.unwrap_or(self.engine.name())
     }

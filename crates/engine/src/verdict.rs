@@ -48,13 +48,13 @@ pub enum Why {
     Memory(u64),
     /// The work was called off.
     Cancelled,
-    /// An engine on trial was not done soon enough.
+    /// The engine used up its share of work, or lost a race: another one may know.
     Effort,
     /// Another property was found violated, and the first violation was to end the work.
     First,
     /// No engine takes such a program.
     Unsupported(String),
-    /// The engine gave an answer that did not stand, or broke down.
+    /// The engine panicked, or gave a trace that does not replay.
     EngineBug(String),
 }
 
@@ -83,9 +83,9 @@ pub struct Answer {
     pub engine: &'static str,
     /// Of a violation: what the steps of the trace's contexts change.
     pub changes: Vec<Changes>,
-    /// Of an unknown: the runs among which no violation was found, if they were all looked at.
+    /// Of an unknown: the bound up to which all runs were explored, without a violation.
     pub explored: Option<Bound>,
-    /// Of a property that holds: whether no run even comes to where it would be checked. None if that is not known.
+    /// Of a property that holds: whether no run reaches its guard. None if that is not known.
     pub vacuous: Option<bool>,
 }
 

@@ -2,10 +2,13 @@
 //!
 //! # Idea
 //!
-//! [`verify`] is the only way to an answer, for programs with and without threads. A program with threads is translated into
-//! sequential ones ([`crate::threads`]); a sequential program goes to engines in turn ([`crate::turns`]), as a rule after
-//! it was made smaller ([`crate::reduce`]). Whatever was done to the program, a violation leaves only with a trace that
-//! was brought back to the program as written and replays there; an engine that breaks down leaves an `unknown` that says so.
+//! [`verify`] is the only way to an answer, for programs with and without threads. A program with threads is searched
+//! directly or translated into sequential ones ([`crate::threads`]); a sequential program goes to engines
+//! ([`crate::turns`]), as a rule after it was made smaller ([`crate::reduce`]). Whatever was done to the program, a
+//! violation is reported only with a trace that was brought back to the program as written and was replayed there. An
+//! engine that panics leaves an `unknown` that says so.
+//!
+//! The answers stand on a [`Board`], one row for each query. A row is settled once, and the observer is told at once.
 
 use crate::budget::{Budget, Observer, Progress, Tick};
 use crate::engine::{Engine, engine};
@@ -47,8 +50,8 @@ pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut
     board.report()
 }
 
-/// A query without locations at which no run ever is: a return leads straight to where the call goes on, and only from a
-/// procedure in which a thread starts to its exit.
+/// The query without locations that no run is ever at: exits. A return leads straight to where the call goes on; only in a
+/// procedure in which a thread starts does it lead to the exit.
 fn reachable_targets(program: &Program, query: &Query) -> Query {
     let is_place = |loc: &LocId| {
         let proc = program.locs[*loc].proc;
@@ -69,11 +72,11 @@ pub struct Board<'a, 'o> {
     answers: Vec<Answer>,
     settled: usize,
     observer: &'o mut dyn Observer,
-    /// The engine that has the word.
+    /// The engine at work, which the next answer is credited to.
     pub engine: &'static str,
     /// What it counted.
     pub stats: Stats,
-    /// Whether properties that hold are not told yet, since their bound is not known.
+    /// Whether the observer is not told yet of properties that hold, since their bound is not known.
     pub waits: bool,
 }
 
@@ -85,7 +88,7 @@ impl<'a, 'o> Board<'a, 'o> {
         Board { task, answers, settled: 0, observer, engine: "none", stats: Stats::default(), waits: false }
     }
 
-    /// Whether it makes sense to ask a query again: it is neither answered nor out of means.
+    /// Whether a query is worth asking again: it has no answer, and another engine or a larger share may find one.
     pub fn is_open(&self, query: usize) -> bool {
         let why = match &self.answers[query].verdict {
             Verdict::Unknown(why) => why,
@@ -169,7 +172,7 @@ impl<'a, 'o> Board<'a, 'o> {
         self.settle(query, Verdict::Unknown(why));
     }
 
-    /// What was left open for another way, and there was none, is so for want of time or memory.
+    /// Gives each query that was left open, and that nothing else could answer, the limit as its reason.
     pub fn out_of_means(&mut self, budget: &Budget) {
         let Err(why) = budget.check() else { return };
         for query in 0..self.answers.len() {

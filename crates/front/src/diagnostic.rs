@@ -72,12 +72,12 @@ codes! {
     Primed             Error "E023" "a primed variable outside `constrain`";
     Nonlinear          Error "E024" "a product of two unbounded integers";
     WholeArray         Error "E025" "an array without an index";
-    NotAnArray         Error "E026" "an index on a variable that is no array";
+    NotAnArray         Error "E026" "an index on a variable that is not an array";
     IndexOutOfRange    Error "E027" "a constant index out of range";
     TargetTwice        Error "E028" "a variable assigned twice at once";
     NoMain             Error "E029" "no procedure `main`";
     CallOfMain         Error "E030" "a call of `main`";
-    BadReference       Error "E031" "a `ref` argument that is no variable";
+    BadReference       Error "E031" "a `ref` argument that is not a variable";
     EnforceTwice       Error "E032" "a second `enforce` in one procedure";
     Discarded          Error "E033" "`_` used as a value";
     PassiveVariable    Error "E034" "a passive variable";

@@ -1,5 +1,4 @@
-//! Room `front`: what is checked of a program unless somebody asks for something else, and what these properties are
-//! called.
+//! Room `front`: the properties that are checked by default, and their names.
 //!
 //! The properties of a program are its assertions, its array accesses, and the labels that are errors by custom. An
 //! assertion is called `assert:LINE`, or `assert:LINE:COLUMN` where several stand on one line; an access `bounds:LINE`.

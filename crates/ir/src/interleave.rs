@@ -1,4 +1,4 @@
-//! Room `ir`: the judge of programs with threads.
+//! Room `ir`: the oracle for programs with threads.
 //!
 //! # Idea
 //!
@@ -8,12 +8,12 @@
 //! Everything that can be reached with few switches is found before anything that takes more, so each location gets the
 //! least number there is.
 //!
-//! A thread's first locals are arbitrary and nobody else can see them, so they are chosen when it first runs.
+//! A thread's first locals are arbitrary and no other thread can see them, so they are chosen when it first runs.
 //!
 //! # Cost
 //!
-//! Exponential in everything, and without an end where a recursion has none. What lies beyond a depth of the stack, or
-//! beyond a number of configurations, is left out, and from there on nothing is called unreachable.
+//! Exponential in everything, and endless where a recursion is. Configurations beyond a depth of the stack, or beyond a
+//! number of them, are left out, and from then on no location is called unreachable.
 
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::program::{Edge, Program};
@@ -197,7 +197,7 @@ impl Search<'_> {
         ends.into_iter().map(first).collect()
     }
 
-    /// The moments at which a thread begins to run, in the place of whoever ran before.
+    /// The moments at which a thread begins to run, in the place of the one that ran before.
     fn enter(&self, from: &Moment, thread: usize) -> Vec<Moment> {
         match from.stacks[thread] {
             Some(_) => vec![Moment { running: thread, moved: false, ..from.clone() }],

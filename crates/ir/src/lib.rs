@@ -4,7 +4,8 @@
 //! a program is ([`program`], [`expr`], [`types`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
 //! believed ([`mod@replay`]). It also holds the [`oracle`]
-//! and, for programs with threads, [`interleave`]: slow judges that every engine is measured against.
+//! and, for programs with threads, [`interleave`]: slow and simple, they decide by brute force, and every engine is
+//! compared with them.
 //!
 //! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
 //! trusted core, to be read in one sitting.

@@ -1,4 +1,4 @@
-//! Room `ir`: the judge.
+//! Room `ir`: the oracle, which decides by brute force.
 //!
 //! # Idea
 //!
@@ -11,7 +11,7 @@
 //! * a call and a return of what it entered derive the fact after the call.
 //!
 //! Then the entries are chained from main's inwards. Values are never shared, abstracted, packed or forgotten, and
-//! the judge shares no code with any engine.
+//! the oracle shares no code with any engine.
 //!
 //! # Cost
 //!
@@ -54,7 +54,7 @@ struct Judge<'a> {
     steps: HashMap<Fact, Length>,
     /// Facts to derive from.
     fresh: VecDeque<Fact>,
-    /// Who called an entry, by which edge.
+    /// The entry that called an entry, and by which edge.
     callers: HashMap<Entry, Vec<(Fact, EdgeId)>>,
     /// How an entry can return: globals and results, with the least number of steps.
     returns: HashMap<Entry, BTreeMap<End, Length>>,

@@ -245,7 +245,7 @@ pub struct Program {
     /// Where a run ends that would start one more thread than there is room for.
     pub no_room: Vec<LocId>,
     /// Globals that say where a run is rather than what it computes, if the program is a translation of another that had no need
-    /// of them. They have no special meaning; who orders variables may put them first. The textual form leaves this out.
+    /// of them. They have no special meaning; an engine may put them first in its order of variables. The textual form leaves this out.
     pub control: Vec<VarId>,
     /// Edge ids ordered by the location they leave ...
     leaving: Vec<EdgeId>,

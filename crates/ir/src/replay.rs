@@ -10,7 +10,7 @@
 //! A segment is run once, from an entry in which every global and parameter is known or stands for "what it was
 //! at entry". The effect of the segment is kept in those terms, and a caller puts its own cells in their place.
 //!
-//! Each thread is a stack of frames ([`player`]). Globals go from the frame that runs to the one that runs next, be it
+//! Each thread is a stack of frames (`player`). Globals go from the frame that runs to the one that runs next, be it
 //! by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
 //! is must not depend on a value that the trace leaves open.
 //!
@@ -59,7 +59,7 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
     for ((id, segment), effect) in trace.segments.pairs().zip(played.segments.effects.iter()) {
         if segment.exit != effect.exit() || segment.results != effect.results() {
             let place = format!("segment {id}");
-            return Err(at(&place, segment.steps.len())("does not end with what it says".into()));
+            return Err(at(&place, segment.steps.len())("does not end as the run does".into()));
         }
     }
     Ok(())
@@ -114,7 +114,7 @@ fn play<'a>(
     match (player.end(), targets) {
         (None, _) => Err(at("trace", 0)("has no context".into())),
         (Some(loc), Some(targets)) if !targets.contains(&loc) => {
-            Err(at("trace", 0)(format!("ends at {loc}, which is no target")))
+            Err(at("trace", 0)(format!("ends at {loc}, which is not a target")))
         }
         _ => Ok(Played { segments, contexts }),
     }

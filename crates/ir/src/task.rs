@@ -23,8 +23,8 @@ pub struct Query {
     pub name: String,
     /// What is asked.
     pub ask: Ask,
-    /// Where the condition is that decides whether the property is violated, if it has one. A property that holds
-    /// although no run comes here holds *vacuously*.
+    /// The locations at which the condition of the property is tested, if it has one. A property that holds because no run
+    /// reaches its guard is *vacuous*.
     pub guard: Vec<LocId>,
 }
 

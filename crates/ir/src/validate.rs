@@ -99,7 +99,7 @@ fn starts(program: &Program) -> Result<(), Flaw> {
     match program.atomic.map(|atomic| program.vars.get(atomic)) {
         Some(None) => flaw(1, "atomic does not exist"),
         Some(Some(var)) if var.scope != Scope::Global || var.ty != Type::Bool => {
-            flaw(16, "atomic is no global Boolean")
+            flaw(16, "atomic is not a global Boolean")
         }
         _ => Ok(()),
     }
@@ -161,12 +161,12 @@ fn procedure(program: &Program, id: ProcId) -> Result<(), Flaw> {
     for &var in &proc.locals {
         let mine = program.vars.get(var).is_some_and(|var| var.scope == Scope::Local(id));
         if !mine || !seen.insert(var) {
-            return flaw(1, format!("{var} is no local of {id}, or twice"));
+            return flaw(1, format!("{var} is not a local of {id}, or is listed twice"));
         }
     }
     for loc in [proc.entry, proc.exit] {
         if program.locs.get(loc).is_none_or(|loc| loc.proc != id) {
-            return flaw(1, format!("{loc} is no location of {id}"));
+            return flaw(1, format!("{loc} is not a location of {id}"));
         }
     }
     if program.locs[proc.exit].inner {

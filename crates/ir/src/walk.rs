@@ -1,4 +1,4 @@
-//! Room `ir`: the judge of the judge.
+//! Room `ir`: breadth-first search, a check on the oracle.
 //!
 //! Runs the program breadth first with its whole call stack, as a machine would. It cannot show that something is
 //! unreachable where recursion is unbounded, but what it finds is found by the definition of the language itself,

@@ -224,7 +224,7 @@ fn jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The most memory that was in use whenever somebody looked.
+/// The most memory that was in use at any call of [`used`].
 static PEAK: AtomicU64 = AtomicU64::new(0);
 
 /// The memory in use.

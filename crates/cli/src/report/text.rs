@@ -50,7 +50,7 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
     out
 }
 
-/// What is said of a property that is never put to the test.
+/// What is said of a vacuous property.
 const VACUOUS: &str = " (vacuously: no run comes here)";
 
 /// How long a run is.

@@ -1,8 +1,8 @@
 //! Room `cli/report`: traces as JSON.
 //!
 //! A trace carries the ids that [`postbop_ir::replay()`] needs, and beside each of them what people and tools want to
-//! see: names, lines, source text, changed values. Reading takes the ids alone; whoever reads a trace back compares
-//! what is printed again with what was given, so nothing in it can be changed unnoticed.
+//! see: names, lines, source text, changed values. Reading takes the ids alone; `postbop replay` prints the
+//! trace again and compares it with the file, so nothing in it can be changed unnoticed.
 //!
 //! A trace is written step by step, never as a whole in memory. One with more than [`LONGEST`] steps is *shortened*: it
 //! has its first and its last steps, says so, and cannot be replayed.

@@ -1,4 +1,4 @@
-//! Room `engine/encode`: what engines know of a program before they start.
+//! Room `engine/encode`: what engines compute from a program before they search, and share.
 
 pub mod affinity;
 pub mod blast;

@@ -1,4 +1,7 @@
-//! Room `engine/encode`: which targets a search has reached, and which guards.
+//! Room `engine/encode`: which targets and guards a search has reached.
+//!
+//! Engines report every location that they reach; the tracker notes the first point at which each query's target
+//! was reached, says when nothing is left to look for, and in the end tells the listener a finding for each query.
 
 use crate::engine::{Finding, Listener};
 use crate::verdict::Why;

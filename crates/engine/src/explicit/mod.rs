@@ -3,13 +3,13 @@
 //! # Idea
 //!
 //! A *context* is a location and a valuation together with the valuation its procedure was entered with. Contexts
-//! are explored depth first, successors made only when they are asked for, and the search ends as soon as every
-//! target is reached. A call looks up who was entered with these values before: if somebody was, the summaries found
-//! so far are used, and those found later are delivered; if not, the callee is explored now.
+//! are explored depth first, successors made only when they are needed, and the search ends as soon as every target
+//! is reached. A call looks up whether its callee was entered with these values before. If so, the call uses the
+//! summaries found so far, and gets those found later when they are found; if not, the callee is explored now.
 //!
-//! A valuation may leave a variable *open*: it stands for all values at once. Variables start open, `x := *` opens x
-//! and forgetting a value that no longer matters opens it too. An open variable is split into values only by an edge
-//! that reads it, and then by halving its range, so that parts in which a condition fails are dropped unseen.
+//! A valuation may leave a variable *open*: it stands for all values at once. Variables start open, `x := *` opens
+//! x and forgetting a value that no longer matters opens it too. An open variable is split into values only by an
+//! edge that reads it, and then by halving its range, so that parts in which a condition fails are dropped unseen.
 //!
 //! # Paper
 //!
@@ -19,8 +19,8 @@
 //!
 //! # Cost
 //!
-//! \[vera\] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them are
-//! enumerated: arithmetic over wide integers is for other engines.
+//! \[vera\] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them
+//! are enumerated: arithmetic over wide integers is for other engines.
 
 mod past;
 mod search;

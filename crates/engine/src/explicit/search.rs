@@ -2,14 +2,14 @@
 //!
 //! # Idea
 //!
-//! Depth first, the search is a stack of unfinished business: a context with edges left to follow, a summary with
-//! callers left to tell, a call with summaries left to use. Whatever is found new goes on top.
+//! Depth first, the search keeps a stack of unfinished work ([`Business`]): a context with edges left to follow, a
+//! summary with callers left to tell, a call with summaries left to use. A new context goes on top.
 //!
-//! With `shortest`, contexts are taken from a heap instead, by the number of steps from the start of the run to them.
-//! That number is the distance of their entry plus the steps inside the procedure, where a completed call counts
-//! all its steps; no derivation leads to a smaller number than those it starts from, so the first time a context is
-//! taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
-//!
+//! With `shortest`, contexts are taken from a heap instead, by the number of steps from the start of the run to
+//! them. That number is the distance of their entry plus the steps inside the procedure, where a completed call
+//! counts all its steps; no derivation leads to a smaller number than those it starts from, so the first time a
+//! context is taken its number is final. This is Dijkstra's algorithm as Knuth generalised it to derivations
+//! \[knuth-dijkstra\].
 
 use super::past::Recall;
 use super::store::{NOBODY, Parent, Store};

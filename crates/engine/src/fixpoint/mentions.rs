@@ -21,7 +21,7 @@ pub struct Mentions<'t, 'm, 'a> {
 }
 
 impl Mentions<'_, '_, '_> {
-    /// The bits of the value of a set; none if nobody looks at it.
+    /// The bits of the value of a set; none if it is not live.
     pub fn value(&self, bdd: &mut Bdd, set: &Set) -> Result<Bits, Interrupted> {
         match set.value.is_empty() {
             true => Ok(Bits::new()),

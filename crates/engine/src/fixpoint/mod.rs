@@ -4,11 +4,11 @@
 //!
 //! An algorithm is a page of fixed-point equations over the states of a program ([`library`]); the solver of the calculus
 //! ([`postbop_kit::calculus`]) evaluates them. The program supplies the relations that the equations start from
-//! ([`template`]). Users run their own formulas ([`run`]) with the same machinery.
+//! (`template`). Users run their own formulas ([`run`]) with the same machinery.
 //!
 //! # Paper
 //!
-//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared ([`past`]); states in which only what
+//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared (`past`); states in which only what
 //! matters is kept.
 
 pub mod library;

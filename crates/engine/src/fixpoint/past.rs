@@ -2,13 +2,14 @@
 //!
 //! # Idea
 //!
-//! An algorithm says which of its relations hold *paths*: pairs of a procedure's entry and a state reached from it. The
-//! solver wrote down their values in the order of time, so a pair has a time, the first at which one of them has it. It was
-//! found because of pairs found before: by a step of the program, across a call, or because the procedure was called. So
-//! we ask the program what can have come before, and look for it among what was found earlier. Nothing of this depends on
-//! how the formulas are written.
+//! An algorithm says which of its relations hold *paths*: pairs of a procedure's entry and a state reached from it.
+//! The solver wrote down their values in the order of time, so a pair has a time, the first at which one of them
+//! has it. It was found because of pairs found before: by a step of the program, across a call, or because the
+//! procedure was called. So the walk back computes from the program which pairs can have come before, and looks for
+//! them among those found earlier. Nothing of this depends on how the formulas are written.
 //!
-//! Where an algorithm keeps the *entries* that are reached apart, their own times tell who called first.
+//! Where an algorithm keeps the *entries* that are reached in a relation of their own, the times of that relation
+//! tell which call entered a procedure first.
 
 use super::template::{State, Template};
 use crate::budget::Budget;
@@ -38,7 +39,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
     pub paths: Vec<Ref>,
     /// The entries found up to each time, of copy 0; none if paths are only found from entries that are reached.
     pub entries: Vec<Ref>,
-    /// Edges by where they lead, calls by whom they call.
+    /// Edges by the location they lead to, calls by their callee.
     pub leading: HashMap<LocId, Vec<EdgeId>>,
     /// See `leading`.
     pub calling: HashMap<ProcId, Vec<EdgeId>>,
@@ -46,7 +47,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
     pub moved: HashMap<(usize, ProcId), Ref>,
     /// Relations of edges.
     pub steps: HashMap<EdgeId, Ref>,
-    /// Who says when to stop.
+    /// Says when to stop.
     pub budget: &'w Budget,
     /// What is looked for.
     pub assignment: Assignment,

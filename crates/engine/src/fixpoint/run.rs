@@ -1,6 +1,6 @@
 //! Room `engine/fixpoint`: formulas that users wrote, on their programs.
 //!
-//! Here nothing is forgotten about a state: every variable in scope has its value, since nobody knows what a formula asks.
+//! No value is left out of a state here, live or not: a formula may ask about any of them.
 
 use super::solve::{tallies, watchman};
 use super::template::Template;

@@ -73,7 +73,7 @@ impl Search<'_, '_, '_, '_> {
         self.budget.allows(0).err().unwrap_or(Why::Memory(self.budget.memory()))
     }
 
-    /// Who runs when, in some run to these locations. An empty one stays in the prologue.
+    /// Which thread runs when, in some run to these locations. An empty script stays in the prologue.
     fn script(&mut self, locs: &[LocId]) -> Result<Script, Interrupted> {
         // Once a target is reached, the formula ends by making the relation hold of everything.
         let all = self.solver.everything(self.reach)?;

@@ -22,7 +22,7 @@ pub fn is_skip(action: &Action) -> bool {
     matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value != 0))
 }
 
-/// Whether nobody gets past an action.
+/// Whether no run gets past an action.
 pub fn blocks(action: &Action) -> bool {
     matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, 0)]))
 }

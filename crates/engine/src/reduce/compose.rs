@@ -1,10 +1,11 @@
-//! Room `engine/reduce`: edges that follow each other become one.
+//! Room `engine/reduce`: consecutive edges become one.
 //!
 //! # Idea
 //!
-//! A location that one edge enters, or one edge leaves, is passed by: what enters it is composed with what leaves it. That is
-//! never more edges than before, and a location less. What both do must be one action of the program graph
-//! ([`super::action`]); a call or a return is composed only with an edge that does nothing.
+//! A location that only one edge enters, or only one edge leaves, can be removed: each edge that enters it is
+//! composed with each edge that leaves it. There are never more edges than before, and a location less. The two
+//! actions must become one action of the program graph ([`super::action`]); a call or a return is composed only
+//! with an edge that does nothing.
 //!
 //! # Cost
 //!

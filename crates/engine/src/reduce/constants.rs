@@ -1,24 +1,44 @@
-//! Room `engine/reduce`: variables that are known wherever somebody looks at them.
+//! Room `engine/reduce`: constant propagation.
 //!
 //! # Idea
 //!
-//! A variable to which only one value is ever given holds that value wherever it is live: if a way led there on which it was given
-//! none, the arbitrary value from the start would matter, and it would be live at the start; such variables are left alone. Values
-//! given by calls count: what is passed for a parameter, and what comes back as a result. It is enough to look at what is stored, not
-//! at when, so all edges are looked at until nothing changes, at first supposing of every variable that nothing is stored at all.
+//! Many variables are assigned one value only, by all assignments together. Such a variable is a *constant*: every
+//! read of it can be replaced by the value, conditions that this decides disappear, and the variable need not be
+//! stored any more.
 //!
-//! Where such a variable is read, its value stands instead, conditions that this decides are gone or block, and what is stored in it
-//! is not stored any more.
+//! The analysis does not follow control flow. For each variable, and for each result of a procedure, it keeps what
+//! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
+//! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
+//! joins the value to what its variable has. Calls assign too: arguments to parameters, returned values to the
+//! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
+//! known of a variable only ever goes from nothing to one number to various, so after a few passes nothing changes.
+//!
+//! Variables also have a value before their first assignment: an arbitrary one. Where that value can matter, the
+//! variable is live at the place where it comes into being: a local that is no parameter at the entry of its
+//! procedure, a global at the entry of `main`. These variables begin with various numbers ([`arbitrary`]). For all
+//! others, whenever a read matters, an assignment came before it; and if all assignments store the same number,
+//! that is the number that is read.
+//!
+//! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and
+//! assignments to constants are left out.
 //!
 //! # The way back
 //!
-//! A trace of the smaller program does not say what these variables hold when a procedure is entered; on the program as
-//! written that is to be said of those that are live there.
+//! A trace of the smaller program does not mention constants. When it is replayed on the program as written,
+//! conditions do read them, and replay must know their values. Inside a procedure an assignment tells the value.
+//! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
+//! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
+//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::lift`] adds them to the entry of each
+//! of its segments.
+//!
+//! # Paper
+//!
+//! Constant propagation is Kildall's, with sets of assignments in place of control flow: docs/papers.md.
 //!
 //! # Cost
 //!
-//! A look at every edge, and another few where variables depend on each other in a row. Liveness is asked for only if there is something
-//! to gain.
+//! Some passes over all edges, more where constants depend on each other in a row; after [`MOST_LOOKS`] it gives
+//! up. Liveness is computed only if there is a constant that is read.
 
 use super::draft::{Draft, Made};
 use super::fold::Folder;
@@ -49,19 +69,19 @@ impl Stored {
     }
 }
 
-/// After so many looks at all edges the matter is dropped.
+/// After so many passes over all edges the analysis gives up.
 const MOST_LOOKS: usize = 16;
 
-/// What was found out about variables that are known.
+/// The constants of a program.
 #[derive(Default)]
 pub struct Constants {
     /// How many there are.
     pub count: usize,
-    /// For each procedure what is to be said of its entry.
+    /// For each procedure the constants that are live at its entry, with their values.
     pub entries: HashMap<ProcId, Known>,
 }
 
-/// Puts the values of variables that are known in their place.
+/// Replaces constants by their values.
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
     let none = Table::filled(program.vars.len(), Stored::Nothing);
@@ -81,7 +101,7 @@ pub fn constants(draft: &mut Draft) -> Constants {
     Constants { count, entries: entries(program, &scopes, &live, &stored) }
 }
 
-/// What is stored at the start: something arbitrary in all that is live there.
+/// What is stored at the start: something arbitrary in each variable whose first value can matter.
 fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, Stored> {
     let mut stored = Table::filled(program.vars.len(), Stored::Nothing);
     for (id, proc) in program.procs.pairs() {
@@ -153,7 +173,7 @@ fn given(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     if expr.reads().next().is_some() && expr.reads().all(|var| stored[var] == Stored::Various) {
         return Stored::Various;
     }
-    // The type of a constant matters to nobody here.
+    // The type of a constant does not matter here.
     let known = |var: VarId| match stored[var] {
         Stored::Always(value) => Some((Type::Bool, value)),
         _ => None,
@@ -164,7 +184,7 @@ fn given(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     }
 }
 
-/// Whether somebody reads a variable that is known.
+/// Whether an expression reads a constant.
 fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
     let known = |var: VarId| matches!(stored[var], Stored::Always(_));
     let arcs = draft.arcs.iter().enumerate().filter(|(_, arc)| arc.live);
@@ -173,7 +193,7 @@ fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
         && exprs.any(|expr| expr.reads().any(known))
 }
 
-/// Lets an arc do without the variables that are known.
+/// Rewrites an arc without constants.
 fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     let program = draft.task.program;
     let known = |var: VarId| match stored[var] {
@@ -222,7 +242,7 @@ fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     draft.rewrite(arc, made);
 }
 
-/// For each procedure what is known at its entry of what is live there.
+/// For each procedure the constants that are live at its entry, with their values.
 fn entries(
     program: &Program,
     scopes: &Scopes,

@@ -1,10 +1,10 @@
 //! Room `engine/reduce`: a program while it is being redrawn.
 //!
-//! An *arc* is an edge that may be rewritten, moved, joined with others, or dropped. The arcs that leave and those that
-//! enter a location are chained, so that a whole chain can be handed from one location to another at once; an arc that was
-//! dropped stays in its chains and is passed over. What an arc does is the action of an edge as written, or one that was made
-//! here. Which run it stands for is a tree over edges as written, since arcs that were joined with one and the same arc
-//! share a part of their runs.
+//! An *arc* is an edge that may be rewritten, moved, joined with others, or dropped. The arcs that leave and those
+//! that enter a location are chained, so that a whole chain can be handed from one location to another at once; an
+//! arc that was dropped stays in its chains and is skipped. The action of an arc is that of an edge as written, or
+//! one that was made here. The run of edges that an arc stands for is a tree over edges as written, since arcs that
+//! were joined with one and the same arc share a part of their runs.
 
 use super::action::{blocks, is_skip};
 use super::lift::{Lift, Part};
@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether nobody gets past an arc.
+    /// Whether no run gets past an arc.
     pub fn blocks(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges.len()) {

@@ -1,8 +1,8 @@
-//! Room `engine/reduce`: expressions in which some variables are known.
+//! Room `engine/reduce`: expressions in which some variables are constants.
 //!
-//! Postfix code is read once, and written anew: what is known becomes a constant, an operator whose result is known then becomes one
-//! too, and of an operator that only passes one operand on, that operand stays. A choice that decides nothing any more is
-//! left out; the numbers of the others are noted.
+//! Postfix code is read once, and written anew: a constant becomes its number, an operator whose result is known
+//! then becomes a number too, and an operator that only passes one operand on is replaced by that operand. A choice
+//! that no longer decides anything is left out; the positions of the other choices are noted.
 
 use crate::encode::machine::value::{Val, binary, ite, unary};
 use postbop_ir::{Expr, Op, Type, VarId};

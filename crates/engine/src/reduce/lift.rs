@@ -16,7 +16,7 @@ pub struct Lift {
     /// For runs whose choices are not simply those of the edge: which of the run's each one is.
     origins: Vec<(u32, Box<[u32]>)>,
     stack: Vec<u32>,
-    /// What is to be said of the entries of procedures, besides what a trace says.
+    /// For each procedure the constants that its segments must list at their entry: see [`super::constants`].
     pub entries: HashMap<ProcId, Known>,
 }
 
@@ -29,7 +29,7 @@ pub struct Part {
     calls: bool,
     /// Whether it does nothing.
     pub skips: bool,
-    /// Whether nobody gets past it.
+    /// Whether no run gets past it.
     pub blocks: bool,
 }
 

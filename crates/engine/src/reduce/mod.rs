@@ -2,18 +2,18 @@
 //!
 //! # Idea
 //!
-//! Engines pay for every location and every edge. Before one is asked, the program is redrawn: what cannot be on a run to
-//! a target is left out ([`prune`]), variables that are known wherever somebody looks at them become constants
-//! ([`constants`]), and edges that always follow each other become one ([`compose`]). Every edge of the
-//! smaller program remembers the run of edges that it stands for, so a trace of the one is a trace of the other
-//! ([`lift`]), and the door replays it on the program as written.
+//! Engines pay for every location and every edge. Before one is asked, the program is made smaller: edges that are
+//! on no run to a target are dropped ([`prune`]), constants are propagated ([`constants`]), and edges that always
+//! follow each other become one ([`compose`]). Every edge of the smaller program remembers the run of edges that it
+//! stands for, so a trace of the smaller program can be written as a trace of the larger one ([`lift`]), on which
+//! it is replayed.
 //!
 //! Procedures and variables keep their ids; locations and edges are numbered anew.
 //!
-//! What may not be left out: a condition that can block, and a loop that may not end. Neither is; an edge disappears only
-//! together with every run through it, or into an edge that does the same.
+//! Conditions that can block and loops that may not end must stay. They do: an edge disappears only together with
+//! every run through it, or into an edge that does the same.
 //!
-//! With `shortest`, steps count: only reductions that leave the length of runs alone are made then.
+//! With `shortest`, steps count: then only reductions are made that leave the length of runs alone.
 //!
 //! # Cost
 //!

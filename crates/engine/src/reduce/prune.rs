@@ -1,11 +1,12 @@
-//! Room `engine/reduce`: what can be on no run to a target is left out.
+//! Room `engine/reduce`: edges that are on no run to a target are dropped.
 //!
 //! # Idea
 //!
-//! Forwards: a location is reachable if control can get there, whatever the values; a call goes on only if its callee can
-//! return. Backwards: a location is relevant if it is a target, or control can get from there to a relevant one. Across
-//! calls: the exit of a procedure is relevant if one of its calls leads to a relevant location, and a call is relevant if
-//! the entry of its callee is. An edge stays if it starts where control can be and leads to where it matters.
+//! Forwards: a location is reachable if control can get there, whatever the values; a call goes on only if its
+//! callee can return. Backwards: a location is relevant if it is a target, or control can get from there to a
+//! relevant one. Across calls: the exit of a procedure is relevant if one of its calls leads to a relevant
+//! location, and a call is relevant if the entry of its callee is. An edge stays if it starts at a reachable
+//! location and leads to a relevant one.
 
 use super::draft::Draft;
 use postbop_ir::{Action, EdgeId, Id, LocId};

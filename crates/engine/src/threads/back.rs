@@ -1,10 +1,10 @@
 //! Room `engine/threads`: traces of a translation as traces of the program with threads.
 //!
-//! The sequential run is one thread after the other, each through its slots. Its steps are dealt out to slots and threads,
-//! and read slot by slot they are the run of all threads. What it does after the target was reached is cut off.
+//! The sequential run takes one thread after the other, each through its slots. Its steps are dealt out to slots
+//! and threads; read slot by slot they are the run of all threads. Steps after the target was reached are cut off.
 //!
-//! A call that begins and ends in one slot stays the segment that it is, so a run may be as long as it likes inside; the others
-//! are unfolded.
+//! A call that begins and ends in one slot stays a segment, so a run may be as long as it likes inside; all other
+//! calls are unfolded.
 
 use super::translation::{EdgeMeaning, Translation};
 use crate::verdict::Why;

@@ -2,20 +2,24 @@
 //!
 //! # Idea
 //!
-//! A *configuration* is all there is at one moment of a run: the globals, each thread's stack with its locals, and which
-//! thread runs. Where recursion does not grow stacks without end there are finitely many, often few, and once all are seen
-//! the answer covers all runs. They are taken by the number of context switches (or rounds) that it took to get to
-//! them, so a target is first reached with the fewest.
+//! A *configuration* is all there is at one moment of a run: the globals, each thread's stack with its locals, and
+//! which thread runs. If recursion does not grow stacks without end there are finitely many, often few, and once
+//! all are seen the answer covers all runs. They are explored in the order of the context switches (or rounds)
+//! needed to reach them, so a target is first reached with the fewest.
 //!
 //! Stacks are stored once, as chains of frames, and valuations may leave values open, as in engine `explicit`.
 //!
-//! What a thread does that no other can see commutes with what others do. So a thread is left only right after an edge that
-//! others can notice; what it does next it does when it runs again.
+//! A step that no other thread can notice commutes with the steps of other threads. So a thread is left only right
+//! after an edge that others can notice; the unnoticed steps that follow are taken when it runs again.
+//!
+//! # Paper
+//!
+//! \[iterative-bounding\]. # Departures: recursion, open values, and all switches count.
 //!
 //! # Cost
 //!
-//! The number of configurations, times the edges that leave a location and the threads to switch to. Within a trial:
-//! recursion without end never comes to its end here.
+//! The number of configurations, times the edges that leave a location and the threads to switch to. It works
+//! within a share of the budget, since with recursion that never ends it would never end either.
 
 use super::direct_trace;
 use super::resume_points::shared;
@@ -50,7 +54,7 @@ pub enum Via {
     Switch,
 }
 
-/// The stack of a thread, innermost frame first.
+/// A frame of a thread's stack, which leads to that of its caller.
 pub struct Frame<'s> {
     /// The frame of the caller, if there is one, with the call.
     pub caller: Option<(u32, EdgeId)>,

@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //!
-//! As in [`crate::encode::machine::retrace`], the walk back carries a *goal*: the values that the run needs from there on.
-//! Here it is a goal for the globals, and for each thread one for each frame of its stack. An edge turns the goal after it
-//! into the goal before it; a switch hands the globals to the thread that ran before.
+//! As in [`crate::encode::machine::retrace`], the walk back carries a *goal*: the values that the run needs from
+//! there on. Here it is a goal for the globals, and for each thread a goal for each frame of its stack. An edge
+//! turns the goal after it into the goal before it; a switch hands the globals to the thread that ran before.
 
 use super::direct::{Store, Via};
 use crate::budget::Budget;

@@ -2,24 +2,28 @@
 //!
 //! # Idea
 //!
-//! There are four ways to find out what threads can do together, and each judges the others:
+//! There are four ways to find out what threads can do together:
 //!
-//! * by a search over whole configurations, stacks included ([`direct`]): it is done as soon as there are few of them, and
-//!   then its answer needs no bound;
-//! * as one procedure, for threads without recursion ([`product`]), with or without a bound; for recursive threads it does
-//!   more than they can, so it can show only that a property holds;
-//! * by a formula within a bound on switches or rounds (engines that take threads themselves), which takes recursion and
-//!   keeps to what is reached;
-//! * as a sequential program that guesses what threads do to each other ([`sequential`]), which any engine takes.
+//! * a search over whole configurations, stacks included ([`direct`]): if there are few of them it sees them all,
+//!   and then its answer needs no bound;
+//! * the product of all threads, as one procedure ([`product`]), with or without a bound. It is exact for threads
+//!   without recursion; for recursive threads it has more runs than they have, so it can only show that a property
+//!   holds;
+//! * a formula within a bound on switches or rounds, by an engine that takes threads as they are. It takes
+//!   recursion, and explores only what is reached. A violation is a *script*, and a run along it is found by the
+//!   fourth way;
+//! * a sequential program that guesses what the other threads do ([`sequential`]), which any engine takes.
 //!
-//! `auto` tries them in this order. Where a bound is needed, it grows from 0, so the first run that is found has few
-//! switches; a property that holds within it holds up to the bound that was asked for, and if none was, it is `unknown`
-//! how it fares beyond what was explored.
+//! `auto` takes the first three in this order; an engine that the user names and that takes no threads is given the
+//! fourth. Where a bound is needed, it grows from 0, so the first run that is found has few switches. A property
+//! without a violation holds up to the bound that was asked for; if none was, it is `unknown`, with the bound up to
+//! which it was explored.
 //!
 //! # Room for threads
 //!
-//! A program that starts threads as it runs has room for so many. What holds within that room holds without this bound
-//! only if no run asks for more, which is a question like any other.
+//! A program that starts threads as it runs has room for a fixed number of them. A property that holds then holds
+//! without a bound on threads only if no run needs more room. That is one more question of the same kind: whether a
+//! run reaches one of the locations [`postbop_ir::Program::no_room`].
 
 mod back;
 mod build;
@@ -52,13 +56,13 @@ const DIRECT: u64 = 6_000_000;
 /// How much work engines may put into a product within a bound before the formula gets its turn.
 const TRIAL: u64 = 3_000_000;
 
-/// How much work they may put into all runs before a bound is looked at.
+/// How much work engines may put into the product without a bound before one with a bound is tried.
 const MOMENT: u64 = 300_000;
 
-/// How many switches are tried before all runs are looked at.
+/// How many switches are tried before the product without a bound gets a larger share.
 const FEW: u32 = 3;
 
-/// How deep the stacks of threads that call themselves are told, one after the other.
+/// How often a procedure is on a call path in the product of recursive threads: first this often, then that often.
 const DEPTHS: [usize; 2] = [1, 2];
 
 /// Answers a task about a program with threads.
@@ -116,7 +120,7 @@ impl Threads<'_> {
         }
     }
 
-    /// Whether something is left to find out, with means to do so.
+    /// Whether a query is open, and the budget allows more work.
     fn goes_on(&self, board: &Board) -> bool {
         !board.is_over() && board.has_open() && self.budget.check().is_ok()
     }
@@ -128,7 +132,7 @@ impl Threads<'_> {
         (open, queries)
     }
 
-    /// One way after the other.
+    /// Direct search, product and formula, one after the other.
     fn by_all(&self, board: &mut Board) {
         let explored = direct::search(&self.task, &self.budget.clone().with_effort(DIRECT), board);
         let most = self.most();
@@ -172,15 +176,15 @@ impl Threads<'_> {
         }
     }
 
-    /// Where everything up to the asked bound was explored, what is open holds up to it.
+    /// If everything up to the bound that was asked for is explored, the open queries hold up to it.
     fn conclude(&self, next: u32, board: &mut Board) {
         if next > self.most() && self.most() != u32::MAX {
             self.open(board).0.into_iter().for_each(|number| board.holds(number, self.task.bound, None));
         }
     }
 
-    /// Answers once and for all, if the threads do not call themselves, or can be shown to be harmless whatever is below
-    /// the tops of their stacks.
+    /// Answers without a bound, by the product: exactly if the threads are not recursive; otherwise it can only show that a
+    /// property holds whatever is below the tops of the stacks.
     fn all_runs(&self, counts: Counts, budget: &Budget, board: &mut Board) {
         let (numbers, queries) = self.open(board);
         let task = Task { queries: &queries, ..self.task };
@@ -286,7 +290,7 @@ impl Threads<'_> {
         turns::answer(&question, self.choice, budget, board);
     }
 
-    /// Says of what holds whether it does so only for as many threads as there is room for.
+    /// Adds to properties that hold the bound on threads, if a run needs more room than there is.
     fn room(&self, board: &mut Board) {
         let mut known: Vec<(Bound, bool)> = Vec::new();
         for number in 0..self.task.queries.len() {

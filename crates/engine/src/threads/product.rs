@@ -2,30 +2,31 @@
 //!
 //! # Idea
 //!
-//! A thread that does not call itself has finitely many stacks, so its calls can be written out: each call path is an
-//! *instance* of a procedure, with variables of its own. The thread that runs is told by the location; where the others
-//! stand is kept in a variable each. A switch stores where the running thread is and goes where another one was left. Nothing
-//! bounds the number of switches, so what holds of this program holds of the threads without any bound; with a bound a
-//! variable counts.
+//! A thread without recursion has finitely many stacks, so its calls can be written out: each call path is an
+//! *instance* of a procedure, with variables of its own. The location of the product tells which thread runs and
+//! where it is; for each other thread a variable says where it was left. A switch stores the location of the
+//! running thread and goes to that of another one. The number of switches is not limited, so a property of the
+//! product holds of the threads without any bound; for a bound, a variable counts the switches.
 //!
-//! As in [`super::sequential`] a thread is left to come back only in front of an edge that mentions a shared variable, and
-//! left for good anywhere.
+//! As in [`super::sequential`], a switch that the thread comes back from is made only in front of an edge that
+//! mentions a shared variable; a thread can be left for good anywhere.
 //!
 //! # Recursion
 //!
-//! A thread that calls itself has no such program, but a larger one that does at least as much: where a procedure is on its call
-//! path too often, the call enters the innermost instance once more, and that returns to any place from which it was
-//! called. What the instances in between held is forgotten then, and arbitrary. So a target that this program does not
-//! reach is not reached by the threads; of others it says nothing.
+//! A recursive thread has no such program, but there is a finite program with at least its runs: where a procedure
+//! is on its call path too often, the call enters the innermost instance once more, and a return from there leads
+//! to any place from which the instance was called. The variables of the instances in between are forgotten and
+//! become arbitrary. So a target that this program does not reach is not reached by the threads; if it does reach a
+//! target, that says nothing.
 //!
 //! # Paper
 //!
-//! \[cuba\]: such a finite program is what their argument starts from. That observations stop growing from one bound to the next
-//! is not used here.
+//! \[cuba\]: such a finite program is what their argument starts from. That observations stop growing from one
+//! bound to the next is not used here.
 //!
 //! # Cost
 //!
-//! The call trees of all threads; what is larger than [`LARGEST`] locations is refused.
+//! The call trees of all threads; a product of more than [`LARGEST`] locations is refused.
 
 use super::build::{assignment, both, constant, equals, number};
 use super::resume_points::{resume_points, shared};

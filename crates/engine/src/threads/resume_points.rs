@@ -1,7 +1,8 @@
-//! Room `engine/threads`: where a thread that is left is worth coming back to.
+//! Room `engine/threads`: the locations at which a switch makes a difference.
 //!
-//! What a thread does that no other can see commutes with what others do, so it may as well be done before it is left or
-//! when it has come back.
+//! Steps that no other thread can notice commute with the steps of other threads, so they may as well be taken
+//! before the thread is left, or after it has come back. Only in front of an edge that others can notice is it
+//! worth coming back to a thread.
 
 use postbop_ir::{Action, Edge, EdgeId, Loc, LocId, ProcId, Program, Table, ThreadId, VarId};
 

@@ -1,8 +1,8 @@
-//! Room `engine/threads`: what is known of a run before it is looked for.
+//! Room `engine/threads`: the outline of a run: which thread runs in which slot, and with which values.
 
 use postbop_ir::{ThreadId, VarId};
 
-/// Who has each slot of a schedule, and the values of shared variables with which slots begin.
+/// The thread of each slot of a schedule, and the values of shared variables with which slots begin.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Script {
     /// The threads of the slots. An empty one stays in the prologue.

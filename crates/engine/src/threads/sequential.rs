@@ -2,29 +2,30 @@
 //!
 //! # Idea
 //!
-//! A run within a schedule is a row of *slots*, and what a thread does in its slots depends on the others only by the values
-//! of the shared variables at the *seams* between slots. So these are guessed, and the threads run one after the other, each
-//! through all its slots. Wherever a thread may be left it can go on in a later slot, with the values guessed for its
-//! beginning, or quit for good, which unwinds its calls. A run to a target is then a run of the sequential program to the
-//! end of its main procedure, where a flag tells which target it was.
+//! A run within a schedule is a row of *slots*. What a thread does in its slots depends on the other threads only
+//! through the values of the shared variables at the *seams* between slots. So these values are guessed, and the
+//! threads run one after the other, each through all its slots. Wherever a thread may be left it can go on in a
+//! later slot, with the values guessed for the beginning of that slot, or quit for good, which unwinds its calls. A
+//! run to a target is then a run of the sequential program to the end of its main procedure, where a flag tells
+//! which target it was.
 //!
-//! With a bound on *switches* a slot is one context. Whose it is is guessed too, and when it is left the shared variables
-//! must be as was guessed for the beginning of the next one; every slot before the last must have been left. With *rounds* a
-//! slot is one round: each thread leaves the shared variables to the next thread of the same round, and in the end every
-//! round must leave them as was guessed for the next.
+//! With a bound on *switches* a slot is one context. The thread that owns it is guessed too, and when the slot is
+//! left, the shared variables must have the values guessed for the beginning of the next one; every slot before the
+//! last must have been left. With *rounds* a slot is one round: each thread leaves the shared variables to the next
+//! thread of the same round, and in the end every round must leave them as guessed for the next.
 //!
-//! A thread that does nothing shared next need not be left there to come back: what it does commutes with what others do.
-//! So it goes on in a later slot only in front of an edge that mentions a shared variable.
+//! Steps that touch no shared variable commute with the steps of other threads. So a thread goes on in a later slot
+//! only in front of an edge that mentions a shared variable.
 //!
 //! # Paper
 //!
-//! \[lal-reps\], the eager translation. # Departures: context switches in any order besides rounds; one working copy of the
-//! shared variables, so that edges stay as they are; quitting instead of a jump over the stack.
+//! \[lal-reps\], the eager translation. # Departures: context switches in any order besides rounds; one working
+//! copy of the shared variables, so that edges stay as they are; quitting instead of a jump over the stack.
 //!
 //! # Cost
 //!
-//! The program, and for each location in front of something shared an edge per slot. For k switches k + 2 copies of the
-//! shared variables, for r rounds 2 r.
+//! The program, and for each location in front of a shared variable an edge per slot. For k switches k + 2 copies
+//! of the shared variables, for r rounds 2 r.
 
 use super::build::{Assign, both, constant, either, equals, number, same};
 use super::resume_points::{resume_points, shared};

@@ -328,7 +328,7 @@ impl Checker<'_, '_> {
         self.distinct(targets);
     }
 
-    /// Labels that stand at two places but that nobody jumps to: fine for a query, which means both.
+    /// Labels that stand at two places but that no `goto` names: fine for a query, which means both.
     fn doubtful_labels(&mut self) {
         let mut doubtful = self.scopes.doubtful_labels();
         doubtful.sort_unstable_by_key(|(_, place)| place.span.start);

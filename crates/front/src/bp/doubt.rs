@@ -1,9 +1,9 @@
 //! Room `front`: expressions that mean two things in two dialects.
 //!
 //! The parser notes where the dialects would group an expression differently. Often one of the groupings makes no sense,
-//! as in `n = 3 & b`, where no value is both a number and a Boolean; then nobody is in doubt. So the whole source is read
+//! as in `n = 3 & b`, where no value is both a number and a Boolean; then there is no doubt. So the whole source is read
 //! once more in the other dialect, and an expression is doubtful only if it has no errors there either. One warning for a
-//! file is enough: whoever wrote one such expression wrote many.
+//! file is enough: a source with one such expression has many.
 
 use super::lexer::Lexed;
 use super::tree::Binary;

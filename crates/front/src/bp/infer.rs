@@ -336,7 +336,7 @@ pub fn shape(
             Diagnostic::new(Code::WholeArray, name.span, message).hint(format!("write `{text}[0]`"))
         }
         (None, true) => {
-            let message = format!("`{text}` is no array and takes no index");
+            let message = format!("`{text}` is not an array and takes no index");
             Diagnostic::new(Code::NotAnArray, name.span, message)
         }
     };

@@ -130,7 +130,7 @@ impl<'t> Lexer<'t> {
                 self.own_line = true;
                 self.at += 1;
             }
-            // A DOS file ends in 0x1A; the decoder writes it for bytes that are no text, so it is not blank.
+            // A DOS file ends in 0x1A; the decoder writes it for bytes that are not text, so it is not blank.
             b' ' => self.at += self.run(|byte| byte == b' '),
             b'\t' | b'\r' | 0x0B | 0x0C => self.at += 1,
             b'/' if self.peek(1) == b'/' => self.line_comment(),
@@ -293,7 +293,7 @@ impl<'t> Lexer<'t> {
         }
         let first = self.text[span.start as usize..].chars().next().unwrap_or_default();
         let message = match first {
-            '\u{1A}' => "bytes that are no text".to_owned(),
+            '\u{1A}' => "bytes that are not text".to_owned(),
             _ => format!("no token begins with `{}`", first.escape_debug()),
         };
         sink.push(Diagnostic::new(Code::BadCharacter, span, message));

@@ -2,14 +2,14 @@
 //!
 //! # Idea
 //! Each thread gets a copy of every procedure that it can call, and of every variable that is local to a thread. The
-//! prologue gives globals their initial values, then does what `init` does. What no thread can call is there once.
+//! prologue gives globals their initial values, then does what `init` does. A procedure that no thread can call is there once.
 //!
 //! `atomic_begin` and `atomic_end` assign to a hidden variable, unless the program has one of its own for that;
 //! `end_thread` also ends an atomic section.
 //!
 //! A program that starts threads as it runs gets as many threads as there is room for. One that is not there from the
 //! beginning has a hidden global that says which statement has started it, 0 as long as none has. A start takes the first
-//! thread that is not started; where none is left the run ends, at a label of its own. To start at a label with the
+//! thread that is not started; where none is left the run ends, at a location of `no_room`. To start at a label with the
 //! starter's locals is to start a copy of the starter's procedure that begins there: the values that are live there
 //! (`lower_live`) go through hidden globals, one for each local of each thread. To start a procedure passes its
 //! arguments in the same way. If all starts are jumps within one procedure, the thread is its copy; otherwise it is a

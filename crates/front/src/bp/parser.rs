@@ -16,7 +16,7 @@ use postbop_ir::Span;
 /// How deeply blocks and brackets may nest.
 pub const MAX_DEPTH: usize = 100_000;
 
-/// An error that was reported; whoever receives it finds a place to go on.
+/// An error that was reported; the caller finds a place to go on.
 pub struct Reported;
 
 /// The result of a rule.

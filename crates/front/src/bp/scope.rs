@@ -262,7 +262,7 @@ impl<'a> Scopes<'a> {
         sink.push(unknown);
     }
 
-    /// The labels that stand at more than one place of their procedure, but that nobody jumps to.
+    /// The labels that stand at more than one place of their procedure, but that no `goto` names.
     pub fn doubtful_labels(&self) -> Vec<(Sym, Place)> {
         let doubtful = |key, place: &Place| place.again.is_some() && !self.ambiguous.contains(key);
         let labels = self.labels.iter().filter(|(key, place)| doubtful(key, place));

@@ -1,8 +1,8 @@
 //! Room `front/fix`: trees to systems of equations.
 //!
 //! Records and arrays are taken apart: a variable of the calculus is one *leaf*, so `u: State` becomes three. An index that
-//! is not a number is expanded to a choice over its values. What is no variable but stands where one is needed, such as
-//! the 1 of `R(1, u)`, gets a quantified variable of its own.
+//! is not a number is expanded to a choice over its values. A term that is not a variable but stands where one is needed,
+//! such as the 1 of `R(1, u)`, gets a quantified variable of its own.
 
 use super::Formulas;
 use super::sort::{Signature, Sort};

@@ -134,7 +134,7 @@ pub enum Formula {
     Atom(Atom, Span),
 }
 
-/// What a relation says about the program, for whoever writes traces.
+/// What a relation says about the program, for writing traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Pairs of an entry and a state that is reached from it in the same call.

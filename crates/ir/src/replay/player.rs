@@ -65,7 +65,7 @@ impl<'a, 'g> Player<'a, 'g> {
             let data = self.program.vars.get(var).ok_or_else(|| format!("{var} does not exist"))?;
             let local = starts.iter().any(|start| self.program.procs[*start].locals.contains(&var));
             if !data.ty.contains(value) || !local && !self.program.is_global(var) {
-                return Err(format!("{var} is not there at the start, or {value} is no {}", data.ty));
+                return Err(format!("{var} is not there at the start, or cannot be {value}"));
             }
             if !local {
                 self.globals.insert(var, Cell::Known(value));
@@ -178,7 +178,7 @@ impl<'a, 'g> Player<'a, 'g> {
         match self.program.atomic.map(|atomic| run.known(atomic)) {
             None | Some(Some(0)) => Ok(()),
             Some(Some(_)) => Err("is left in an atomic section".into()),
-            Some(None) => Err("is left where an open value says whether it may be".into()),
+            Some(None) => Err("is left where `atomic` is not known to be 0".into()),
         }
     }
 }

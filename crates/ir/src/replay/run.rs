@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
         }
         let is_call = matches!(edge.action, Action::Call { .. });
         if step.call.is_some() && !is_call {
-            return Err("is no call".into());
+            return Err("is not a call".into());
         }
         if !step.locals().is_empty() && (!is_call || step.call.is_some()) {
             return Err("chooses locals, but enters no procedure".into());
@@ -187,7 +187,7 @@ impl<'a> Run<'a> {
     fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Vec<Cell>, String> {
         let value = |expr| eval(expr, &Two { old: self, new: &[] }, choices);
         let values: Result<Vec<Cell>, _> = exprs.iter().map(value).collect();
-        values.map_err(|_| "an integer is too large for us".into())
+        values.map_err(|_| "an integer does not fit in 64 bits".into())
     }
 
     fn must_hold(
@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
             Ok(Cell::Known(0)) => Err("its condition is false".into()),
             Ok(Cell::Known(_)) => Ok(()),
             Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
-            Err(_) => Err("an integer is too large for us".into()),
+            Err(_) => Err("an integer does not fit in 64 bits".into()),
         }
     }
 
@@ -307,5 +307,5 @@ impl Effect {
 }
 
 fn in_type(ty: Type, value: i64) -> Result<(), String> {
-    if ty.contains(value) { Ok(()) } else { Err(format!("{value} is no {ty}")) }
+    if ty.contains(value) { Ok(()) } else { Err(format!("{value} is not a value of {ty}")) }
 }

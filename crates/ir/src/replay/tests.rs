@@ -101,7 +101,7 @@ fn a_completed_call_may_be_a_segment() {
     trace.segments.push(Segment::new(ProcId(3), vec![(VarId(5), 1)], steps));
     trace.contexts[1].steps = vec![step(2, &[Some(1)]).back(SegmentId(0))];
     trace.contexts[3].steps.remove(0);
-    assert!(replays(TWO, &trace).unwrap_err().contains("does not end with what it says"));
+    assert!(replays(TWO, &trace).unwrap_err().contains("does not end as the run does"));
     complete(&parse(TWO).unwrap(), &mut trace, &[LocId(10)], &mut || true).unwrap();
     assert_eq!(trace.segments[SegmentId(0)].results, [Some(1)]);
     assert_eq!(replays(TWO, &trace), Ok(()));
@@ -120,11 +120,11 @@ fn what_is_no_run_is_rejected() {
     assert!(rejected(|t| drop(t.contexts.remove(2))).contains("the same thread"));
     assert!(rejected(|t| drop(t.contexts.remove(1))).contains("condition is false"), "x is 0");
     assert!(rejected(|t| drop(t.contexts[2].steps.pop())).contains("within a statement"));
-    assert!(rejected(|t| drop(t.contexts[3].steps.pop())).contains("no target"));
+    assert!(rejected(|t| drop(t.contexts[3].steps.pop())).contains("not a target"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), None)).contains("leaves open"), "m is l");
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(0))).contains("is false"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(None, Some(1))).contains("leaves open"));
-    assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(2))).contains("no bool"));
+    assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(2))).contains("not a value of bool"));
     assert!(rejected(|t| t.contexts[1].steps[0] = step(2, &[Some(1), Some(1)])).contains("1 choices"));
     let passed = |t: &mut Trace| t.contexts[1].steps[0] = call(Some(1), None).entering(vec![(VarId(4), 1)]);
     assert!(rejected(passed).contains("passes"), "n is a parameter");
@@ -155,7 +155,7 @@ fn an_atomic_section_is_not_left_and_an_open_one_neither() {
     let busy = TWO.replace("v0 v1 v2 := false false false", "v0 v1 v2 := false false true");
     assert!(replays(&busy, &trace()).unwrap_err().contains("atomic section"));
     let open = TWO.replace("v0 v1 v2 := false false false", "v0 v1 := false false");
-    assert!(replays(&open, &trace()).unwrap_err().contains("open value"));
+    assert!(replays(&open, &trace()).unwrap_err().contains("not known to be 0"));
     let mut known = trace();
     known.initial.push((VarId(2), 0));
     assert_eq!(replays(&open, &known), Ok(()));

@@ -111,7 +111,7 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             let kind = match words.plain()? {
                 "assert" => CheckKind::Assert,
                 "bounds" => CheckKind::Bounds,
-                other => return Err(format!("`{other}` is no kind of check")),
+                other => return Err(format!("`{other}` is not a kind of check")),
             };
             builder.checks.push(Check { kind, loc, span: words.span()? });
         }
@@ -129,7 +129,7 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             words.numbered("t", due)?;
             builder.threads.push(Thread { name: words.string()?, main: words.id("p")? });
         }
-        other => return Err(format!("`{other}` is no item")),
+        other => return Err(format!("`{other}` is not an item")),
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ fn action(words: &mut Words) -> Result<Action, String> {
             Action::Call { callee, args, results }
         }
         "return" => Action::Return(words.exprs()?),
-        other => return Err(format!("`{other}` is no action")),
+        other => return Err(format!("`{other}` is not an action")),
     })
 }
 
@@ -238,7 +238,7 @@ impl<'a> Words<'a> {
 
     fn number(&mut self) -> Result<usize, String> {
         let word = self.plain()?;
-        word.parse().map_err(|_| format!("`{word}` is no number"))
+        word.parse().map_err(|_| format!("`{word}` is not a number"))
     }
 
     fn id<I: Id>(&mut self, prefix: &str) -> Result<I, String> {
@@ -253,7 +253,7 @@ impl<'a> Words<'a> {
     fn span(&mut self) -> Result<Span, String> {
         let word = self.after("at")?.plain()?;
         let ends = word.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-        let (start, end) = ends.ok_or_else(|| format!("`{word}` is no span"))?;
+        let (start, end) = ends.ok_or_else(|| format!("`{word}` is not a span"))?;
         Ok(Span { start, end })
     }
 
@@ -315,7 +315,7 @@ impl<'a> Words<'a> {
 
 fn id<I: Id>(word: &str, prefix: &str) -> Result<I, String> {
     let number = word.strip_prefix(prefix).and_then(|digits| digits.parse::<u32>().ok());
-    number.map(|number| I::new(number as usize)).ok_or_else(|| format!("`{word}` is no {prefix}-id"))
+    number.map(|number| I::new(number as usize)).ok_or_else(|| format!("`{word}` is not an id {prefix}N"))
 }
 
 fn ty(word: &str) -> Result<Type, String> {
@@ -329,7 +329,7 @@ fn ty(word: &str) -> Result<Type, String> {
             _ => None,
         },
     }
-    .ok_or_else(|| format!("`{word}` is no type"))
+    .ok_or_else(|| format!("`{word}` is not a type"))
 }
 
 fn operand(word: &str) -> Result<Op, String> {
@@ -341,7 +341,7 @@ fn operand(word: &str) -> Result<Op, String> {
     if let Some((value, of)) = word.split_once(':') {
         return match value {
             "*" => Ok(Op::Choice(ty(of)?)),
-            _ => Ok(Op::Const(ty(of)?, value.parse().map_err(|_| format!("`{value}` is no number"))?)),
+            _ => Ok(Op::Const(ty(of)?, value.parse().map_err(|_| format!("`{value}` is not a number"))?)),
         };
     }
     match word.strip_prefix('\'') {
@@ -366,6 +366,6 @@ fn operator(word: &str) -> Result<Op, String> {
         "add" => Op::Add(of),
         "sub" => Op::Sub(of),
         "mul" => Op::Mul(of),
-        _ => return Err(format!("`{word}` is no operator")),
+        _ => return Err(format!("`{word}` is not an operator")),
     })
 }

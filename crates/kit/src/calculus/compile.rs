@@ -9,7 +9,7 @@
 //!
 //! # Cost
 //!
-//! Recursion goes as deep as connectives are nested, which whoever writes formulas limits; formulas may be as wide as
+//! Recursion goes as deep as connectives are nested, which the parser of formulas limits; formulas may be as wide as
 //! they like. The caller is asked now and then whether to go on.
 
 use super::equal::EqualVars;

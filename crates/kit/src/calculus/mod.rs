@@ -5,7 +5,7 @@
 //! A *system* is a list of equations `R(x, y, …) = formula`, in which relations may be defined by each other and by
 //! themselves. Its variables range over finite *domains*, whose values are vectors of bits. Other relations, the
 //! *supply*, come from outside. The solver computes relations as decision diagrams, by an algorithm that is part of the
-//! meaning of a system: whoever writes equations writes a program.
+//! meaning of a system: equations are a program.
 //!
 //! # Meaning
 //!

@@ -1,10 +1,10 @@
-//! Room `kit`: in which order the parts of a conjunction are joined.
+//! Room `kit`: the join order of a conjunction.
 //!
 //! # Idea
 //!
-//! Diagrams grow with the variables they mention. So a part that mentions nothing but what another mentions, a filter,
-//! is joined to that first; then parts are joined one by one, always the one after which the fewest variables are left.
-//! A variable is quantified in the very join after which nobody mentions it.
+//! Diagrams grow with the variables they mention. So a part that mentions only variables of another part, a filter,
+//! is joined to that part first; then parts are joined one by one, always the one after which the fewest variables are left.
+//! A variable is quantified in the very join after which no part mentions it.
 //!
 //! # Paper
 //!
@@ -172,7 +172,7 @@ impl<R: Clone> Pool<R> {
         Some(best.map(|(_, at)| at))
     }
 
-    /// Joins part `b` to part `a`, and quantifies what may go and nobody else mentions.
+    /// Joins part `b` to part `a`, and quantifies the variables that no other part mentions, as far as they may go.
     fn merge(
         &mut self,
         a: usize,

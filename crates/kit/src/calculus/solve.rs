@@ -3,8 +3,8 @@
 //! # Cost
 //!
 //! The rounds of the algorithm, and in each the diagrams whose ingredients changed since they were last made: a recipe
-//! remembers the diagrams it was made from, and a relation the values of others under which it was evaluated. Of what did
-//! not change not even the part below some bits is looked at twice, thanks to the computed table.
+//! remembers the diagrams it was made from, and a relation the values of others under which it was evaluated. Parts of
+//! diagrams that did not change are found in the computed table.
 //!
 //! Relations that are being evaluated lie on a stack of our own: a chain of definitions may be as long as a file.
 
@@ -383,7 +383,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         inputs
     }
 
-    /// Forgets diagrams that nobody needs.
+    /// Drops diagrams that are not needed.
     fn tidy(&mut self, open: &[Iteration]) {
         if !self.bdd.wants_collection() {
             return;

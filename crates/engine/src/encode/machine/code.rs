@@ -1,8 +1,8 @@
 //! Room `engine/encode`: edges made ready to run.
 //!
-//! Variables become fields, choices become numbers, and values that nobody will look at are dropped. An edge is
-//! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results) or
-//! a call. Everything here is made when it is first needed.
+//! Variables become fields, choices become numbers, and values that are not live afterwards are dropped. An edge is
+//! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results)
+//! or a call. All of it is computed when it is first needed, once for each class of [`super::kin`].
 
 use super::kin::Kin;
 use super::layout::Layout;
@@ -55,7 +55,7 @@ pub enum Code {
     Call(Call),
 }
 
-/// How a call and its return move values; the same for all calls that are alike, whoever is called.
+/// How a call and its return move values; the same for all calls of one class, whatever their callee.
 #[derive(Debug)]
 pub struct Call {
     /// A procedure like the one that is called: its fields are the callee's.
@@ -278,7 +278,7 @@ impl Compiler<'_, '_> {
         Call { like: callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
     }
 
-    /// The code of a value, or nothing if nobody needs it; its choices count all the same.
+    /// The code of a value, or nothing if it is not needed; its choices count all the same.
     fn value(&mut self, expr: &Expr, proc: ProcId, needed: bool) -> Formula {
         if needed {
             return self.formula(expr, proc, &[]);

@@ -1,16 +1,30 @@
-//! Room `engine/encode`: procedures and edges that are alike.
+//! Room `engine/encode`: equivalence classes of procedures and of edges.
 //!
 //! # Idea
 //!
-//! Two procedures are alike if they have fields of the same types, for the same globals. Two edges are alike if they belong to
-//! such procedures, do the same to the same fields, and the same fields are live before and after them: what is made of one
-//! of them, to run it, to write traces along it, serves for the other. Large programs are mostly repetition, and get by
-//! with few classes of edges.
+//! Large programs repeat themselves: the same assignment in a thousand procedures that differ only in their names.
+//! A result that is computed for one such edge (its code on packed valuations, its relation as a decision diagram, a
+//! step of a trace along it) can serve for all of them. So procedures and edges are sorted into *classes*, and
+//! results are kept once for each class.
+//!
+//! The fields of a procedure are the variables that it can touch: some globals, its locals, its results
+//! ([`crate::encode::scope`]). Packed valuations are rows of fields.
+//!
+//! * Two procedures are in the same class if the same row can hold a valuation of either: they touch and write the
+//!   same globals, have as many parameters and locals, their fields have the same types in the same order, and the
+//!   same fields are live at entry and exit.
+//! * Two edges are in the same class if their procedures are, the same fields are live before and after them, and
+//!   their actions are the same when locals are named by their place in the procedure; calls are the same if their
+//!   callees are in one class.
+//!
+//! So an edge of one class turns a row into the same rows as any other edge of the class, and a class can be
+//! represented by its first member ([`Kin::models`]). To find the classes, what matters of each procedure and edge
+//! is written down as a row of words, and equal rows are equal classes.
 //!
 //! # Cost
 //!
-//! Each edge is written as a row of words once. Where many variables are in scope those would be long rows, seldom equal: there
-//! every edge is a class of its own.
+//! Each edge is written down once. Where more fields are in scope than fit in [`MOST_WORDS`] words, rows would be
+//! long and seldom equal: there every procedure and edge is a class of its own.
 
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
@@ -20,7 +34,7 @@ use postbop_kit::rows::Rows;
 /// More live fields than fit in so many words are not compared.
 const MOST_WORDS: usize = 4;
 
-/// Which procedures and edges are alike.
+/// The classes of procedures and of edges. Members of one class are called alike.
 pub struct Kin {
     /// The class of each procedure, and how many there are.
     pub procs: Table<ProcId, u32>,
@@ -64,7 +78,7 @@ impl Kin {
         models
     }
 
-    /// Whether most edges are like others, so that it is worth while to remember what was made of one.
+    /// Whether most edges share their class with others, so that it is worth while to remember results by class.
     pub fn repeats(&self) -> bool {
         self.edge_classes * 2 < self.edges.len()
     }
@@ -208,7 +222,7 @@ fn number(ty: Type) -> u64 {
     }
 }
 
-/// Answers to questions that are rows of words.
+/// Remembered results: for a question, written as a row of words, its answer.
 pub struct Memo<T> {
     question: Vec<u64>,
     questions: Rows,

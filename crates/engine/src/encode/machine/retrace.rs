@@ -2,12 +2,12 @@
 //!
 //! # Idea
 //!
-//! An engine knows, for every point it reached, by which edge from which earlier point: its [`Past`]. The values it
-//! knows there may be partly open, and an open value may have been pinned down by a later edge. So the walk back
-//! carries a *goal*, a valuation with every value filled in that the run needs from there on, and asks the expander at
-//! each edge what must have gone in for the goal to come out. A completed call becomes a segment that ends in its part
-//! of the goal; the same exit with the same goal is the same segment, whoever asks. Calls inside calls are walked on a
-//! stack of our own.
+//! For every point that an engine reached, it knows by which edge from which earlier point: its [`Past`]. The
+//! values known there may be partly open, and an open value may have been fixed by a later edge. So the walk back
+//! carries a *goal*, a valuation with every value filled in that the run needs from there on, and asks the expander
+//! at each edge which values must have been there before for the goal to come out. A completed call becomes a
+//! segment that ends in its part of the goal; the same exit with the same goal is the same segment, whichever call
+//! needs it. Calls inside calls are walked on a stack of our own.
 //!
 //! # Cost
 //!
@@ -74,7 +74,7 @@ pub trait Past {
     /// How a point was reached with these values, at least.
     fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Result<Origin<Self::Point>, Why>;
 
-    /// Who first entered the procedure of this entry with these values; `None` for main.
+    /// The call that first entered the procedure of this entry with these values; `None` for main.
     fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Result<Option<Caller<Self::Point>>, Why>;
 }
 

@@ -4,9 +4,9 @@
 //!
 //! An expression over open variables and choices, the *holes*, has a range of values. If the range is enough to
 //! decide a condition, no hole needs a value; if not, the value names a hole on which it depends, and the search
-//! splits that one. A value that depends on no hole is *settled*. A range may decide what a replay, which knows values
-//! or nothing, cannot: `x <= 7` is true of every `uint<3>` but not settled while x is open. The search goes by the
-//! range; whoever writes a trace asks for settled values.
+//! splits that one. A value that depends on no hole is *settled*. A range may decide what replay, which knows a
+//! value or nothing, cannot: `x <= 7` is true of every `uint<3>` but not settled while x is open. The search goes
+//! by the range; traces are written with settled values.
 
 use postbop_ir::{Op, Type};
 
