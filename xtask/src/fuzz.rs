@@ -5,9 +5,9 @@
 //! Each random program goes through everything we have: the front end must read it, its graph must be well formed and
 //! print back, its canonical form must mean the same, the judge decides it by brute force, a walk with the whole call
 //! stack judges the judge, and every engine, asked for any trace and for a shortest one, must agree with the judge; the
-//! door replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
+//! way to an answer replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
 //!
-//! Programs with threads have a judge and questions of their own: see [`threads`]. Programs with very long runs and those
+//! Programs with threads have a judge and questions of their own: see `threads`. Programs with very long runs and those
 //! with many properties take some engines too long; an answer that is not awaited is counted, and agrees with nobody.
 
 mod pushdown;

@@ -100,13 +100,19 @@ pub fn for_threads() -> &'static dyn Engine {
 
 /// Whether an engine can answer a task.
 pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
-    if task.queries.iter().any(|query| matches!(query.ask, Ask::Recur(_))) {
-        return Err(Unsupported("whether a run visits a location infinitely often".into()));
-    }
+    asks_to_reach(task)?;
     if !engine.wants().integers {
         finite(task.program)?;
     }
     engine.supports(task)
+}
+
+/// Refuses questions about infinite runs, which no engine answers yet.
+pub fn asks_to_reach(task: &Task) -> Result<(), Unsupported> {
+    match task.queries.iter().any(|query| matches!(query.ask, Ask::Recur(_))) {
+        true => Err(Unsupported("whether a run visits a location infinitely often".into())),
+        false => Ok(()),
+    }
 }
 
 /// Refuses a program with unbounded integers.

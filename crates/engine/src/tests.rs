@@ -1,4 +1,4 @@
-//! Room `engine`: engines on small graphs, through the one door and by themselves.
+//! Room `engine`: engines on small graphs, asked as users ask and by themselves.
 
 use crate::{
     Answer, Budget, EngineChoice, Finding, Listener, Report, Silent, Tick, Verdict, Why, engines, verify,
@@ -107,7 +107,7 @@ fn two_jobs_give_the_answer_of_one() {
 }
 
 #[test]
-fn threads_go_through_the_same_door() {
+fn threads_are_asked_in_the_same_way() {
     let program = text::parse(TWO).unwrap();
     for choice in choices() {
         let few = ask(&program, &[4], choice, Prefer::FewestSwitches, Bound::switches(3));
@@ -142,6 +142,8 @@ fn what_no_engine_does_is_refused_in_words() {
     let Verdict::Unknown(Why::Unsupported(what)) = &report.answers[0].verdict else { panic!("{report:?}") };
     assert!(what.contains("infinitely often"), "{what}");
     let two = text::parse(TWO).unwrap();
+    let report = verify(&Task::new(&two, &recur), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+    assert!(matches!(report.answers[0].verdict, Verdict::Unknown(Why::Unsupported(_))), "{report:?}");
     let report = ask(&two, &[4], EngineChoice::Auto, Prefer::FewestSteps, Bound::NONE);
     assert!(matches!(report.answers[0].verdict, Verdict::Unknown(Why::Unsupported(_))), "{report:?}");
 }

@@ -11,7 +11,7 @@
 //! The answers stand on a [`Board`], one row for each query. A row is settled once, and the observer is told at once.
 
 use crate::budget::{Budget, Observer, Progress, Tick};
-use crate::engine::{Engine, engine};
+use crate::engine::{Engine, Unsupported, asks_to_reach, engine};
 use crate::threads;
 use crate::turns::{self, Question};
 use crate::verdict::{Answer, Report, Stats, Verdict, Why};
@@ -41,7 +41,10 @@ pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut
         task.queries.iter().map(|query| reachable_targets(task.program, query)).collect();
     let task = Task { queries: &queries, ..*task };
     let mut board = Board::new(task, observer);
-    if task.program.is_sequential() {
+    if let Err(Unsupported(what)) = asks_to_reach(&task) {
+        let all = 0..task.queries.len();
+        all.for_each(|query| board.unknown(query, Why::Unsupported(what.clone())));
+    } else if task.program.is_sequential() {
         turns::answer(&Question::plain(task), choice, budget, &mut board);
     } else {
         threads::answer(&task, choice, budget, &mut board);

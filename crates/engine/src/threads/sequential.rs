@@ -53,7 +53,8 @@ struct Vars {
     owners: Vec<VarId>,
     left: Vec<VarId>,
     owner_type: Type,
-    /// For each target whether it was reached.
+    /// Whether a target was reached, and for each target whether it was that one.
+    over: VarId,
     bad: Vec<VarId>,
 }
 
@@ -117,9 +118,10 @@ impl Vars {
         let slot = out.global("%slot", slot_type);
         let end = out.global("%end", slot_type);
         let quit = out.global("%quit", Type::Bool);
-        let flags = [quit].into_iter().chain(bad.iter().copied()).chain(left.iter().copied());
+        let over = out.global("%over", Type::Bool);
+        let flags = [quit, over].into_iter().chain(bad.iter().copied()).chain(left.iter().copied());
         out.control = [slot].into_iter().chain(owners.iter().copied()).chain([end]).chain(flags).collect();
-        Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, bad }
+        Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, over, bad }
     }
 
     /// That this is the slot.
@@ -171,11 +173,11 @@ impl Translator<'_> {
 
     /// A target is reached. A run ends at the first one.
     fn reach(&self, target: usize) -> Assign {
-        let none = self.vars.bad.iter().map(|&bad| Expr::var(bad).negated()).reduce(both);
         Assign::default()
             .set(self.vars.bad[target], Expr::bool(true))
+            .set(self.vars.over, Expr::bool(true))
             .set(self.vars.end, Expr::var(self.vars.slot))
-            .when(none)
+            .when(Expr::var(self.vars.over).negated())
     }
 
     /// A call: afterwards it is asked whether the thread has quit.
@@ -252,7 +254,7 @@ impl Translator<'_> {
         let (entry, exit) = (self.out.procs[main].entry, self.out.procs[main].exit);
         let mut at = self.out.loc(main, Span::default());
         let last = self.out.loc(main, Span::default());
-        let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit]);
+        let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit, &self.vars.over]);
         let clear = flags.fold(Assign::default(), |all, &flag| all.set(flag, Expr::bool(false)));
         let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, 0));
         self.edge(entry, at, clear.action(), EdgeMeaning::Nothing);

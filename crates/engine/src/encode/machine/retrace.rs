@@ -105,6 +105,9 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
     known: HashMap<End<T::Point>, (SegmentId, Row)>,
     /// What was explained along edges of each class.
     memo: Memo<Explanation>,
+    /// The steps walked for all traces, and why there are to be no more.
+    walked: u64,
+    stopped: Option<Why>,
 }
 
 impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
@@ -119,11 +122,16 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
             segments: Table::new(),
             known: HashMap::default(),
             memo: Memo::default(),
+            walked: 0,
+            stopped: None,
         }
     }
 
     /// A trace to a point that was reached with these values.
     pub fn trace(&mut self, point: T::Point, goal: Row) -> Result<Trace, Why> {
+        if let Some(why) = &self.stopped {
+            return Err(why.clone());
+        }
         self.segments = Table::new();
         self.known.clear();
         // The steps of all pending frames, last step first.
@@ -150,9 +158,11 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     /// Walks back to the entry, through all segments that are not known yet.
     fn finish(&mut self, walk: Walk<T::Point>) -> Result<Walk<T::Point>, Why> {
         let mut walks = vec![walk];
-        for turn in 1u64.. {
-            if turn.is_multiple_of(PATIENCE) {
-                self.budget.check_writing()?;
+        loop {
+            self.walked += 1;
+            if self.walked.is_multiple_of(PATIENCE) {
+                self.stopped = self.budget.check_writing().err();
+                self.stopped.clone().map_or(Ok(()), Err)?;
             }
             let walk = walks.last_mut().expect("the first walk returns from here");
             match self.past.origin(&walk.point, &walk.goal)? {
@@ -182,7 +192,6 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                 }
             }
         }
-        unreachable!("a walk comes to its entry")
     }
 
     fn explain(&mut self, row: &[u64], edge: EdgeId, goal: Goal) -> Result<Explanation, Why> {
