@@ -71,38 +71,43 @@ fn a_verdict_says_for_how_many_threads_it_is() {
     assert_eq!(last(&check(&["--switches", "3"], &graph, 0)), last(&endless));
 }
 
-/// Two recursive threads that hand a number to each other eight times; they can also recurse for ever.
-const EIGHT: &str = "decl uint<4> t := 0;
-void spin() begin if (*) then spin(); fi end
-void thread0() begin
-  if (*) then OTHER: skip; fi
-  spin(); assume(t = 0); t := 1; spin(); assume(t = 2); t := 3; spin(); assume(t = 4); t := 5;
-  spin(); assume(t = 6); t := 7; spin(); assume(t = 8); ERROR: skip;
-end
-void thread1() begin
-  spin(); assume(t = 1); t := 2; spin(); assume(t = 3); t := 4; spin(); assume(t = 5); t := 6; spin(); assume(t = 7); t := 8;
-end
-";
+/// The number of times that two recursive threads hand a number to each other.
+const HANDED: u32 = 40;
+
+/// Two such threads; they can also recurse for ever.
+fn handing() -> String {
+    let turn = |at: u32| format!("  spin(); assume(t = {at}); t := {};\n", at + 1);
+    let of = |first: u32| (first..HANDED).step_by(2).map(turn).collect::<String>();
+    format!(
+        "decl uint<6> t := 0;\nvoid spin() begin if (*) then spin(); fi end\nvoid thread0() begin\n  if (*) then OTHER: skip; fi\n{}  \
+         spin(); assume(t = {HANDED}); ERROR: skip;\nend\nvoid thread1() begin\n{}end\n",
+        of(0),
+        of(1)
+    )
+}
 
 #[test]
 fn a_bound_that_was_not_reached_is_unknown_and_what_was_found_is_kept() {
-    let asked = ["--target", "ERROR", "--target", "OTHER", "--switches", "8", "--trace", "none"];
-    let out = check(&[&asked[..], &["--engine", "fixpoint", "--timeout", "300ms"]].concat(), EIGHT, 1);
+    let source = handing();
+    let check = |args: &[&str], status| check(args, &source, status);
+    let limits = ["--engine", "fixpoint", "--timeout", "500ms"];
+    let asked = ["--target", "ERROR", "--target", "OTHER", "--switches", "40", "--trace", "none"];
+    let out = check(&[&asked[..], &limits].concat(), 1);
     assert!(out.contains("OTHER  violated by a run with 0 context switches"), "{out}");
-    assert!(out.contains("ERROR  unknown: time limit of 0.3 s; no violation up to "), "{out}");
-    let alone = ["--switches", "8", "--engine", "fixpoint", "--timeout", "300ms", "--format", "json"];
-    let report: Value = serde_json::from_str(&check(&alone, EIGHT, 3)).expect("JSON");
+    assert!(out.contains("ERROR  unknown: time limit of 0.5 s; no violation up to "), "{out}");
+    let alone = check(&[&["--switches", "40", "--format", "json"], &limits[..]].concat(), 3);
+    let report: Value = serde_json::from_str(&alone).expect("JSON");
     assert_eq!(report["verdict"], "unknown");
     assert!(
-        report["properties"][0]["explored"]["switches"].as_u64().is_some_and(|most| most < 8),
+        report["properties"][0]["explored"]["switches"].as_u64().is_some_and(|most| most < 40),
         "{report}"
     );
     assert!(report["properties"][0].get("bound").is_none() && report.get("bound").is_none(), "{report}");
     // The same without a bound: what was not asked for is no proof.
-    let out = check(&["--engine", "fixpoint", "--timeout", "300ms"], EIGHT, 3);
-    assert!(last(&out).starts_with("VERDICT: unknown (time limit of 0.3 s; no violation up to "), "{out}");
-    let report: Value =
-        serde_json::from_str(&check(&["--switches", "1", "--format", "json"], EIGHT, 0)).expect("JSON");
+    let out = check(&limits, 3);
+    assert!(last(&out).starts_with("VERDICT: unknown (time limit of 0.5 s; no violation up to "), "{out}");
+    let held = check(&["--switches", "1", "--format", "json"], 0);
+    let report: Value = serde_json::from_str(&held).expect("JSON");
     assert_eq!((&report["bound"], &report["verdict"]), (&json!({ "switches": 1 }), &"holds".into()));
 }
 

@@ -67,7 +67,7 @@ pub struct Draft<'a> {
     /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
     /// Locations to which control can get, as far as that was found out.
-    pub reachable: Vec<bool>,
+    pub reachable: Option<Vec<bool>>,
 }
 
 impl<'a> Draft<'a> {
@@ -100,7 +100,7 @@ impl<'a> Draft<'a> {
             parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
             joined: Vec::with_capacity(program.edges.len() / 2),
             fixed,
-            reachable: vec![true; program.locs.len()],
+            reachable: None,
         }
     }
 
@@ -302,7 +302,8 @@ impl<'a> Draft<'a> {
     /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
     fn is_decided(&self, query: &Query) -> bool {
         let fails = |arc: u32| query.locs().contains(&self.arcs[arc as usize].to);
-        query.guard.iter().any(|&loc| self.reachable[loc.index()] && !self.leaving(loc).any(fails))
+        let reachable = |loc: LocId| self.reachable.as_ref().is_none_or(|known| known[loc.index()]);
+        query.guard.iter().any(|&loc| reachable(loc) && !self.leaving(loc).any(fails))
     }
 
     /// What an arc does, for the last time.

@@ -25,7 +25,8 @@ pub fn prune(draft: &mut Draft) {
         draft.arcs[id.index()].live &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
-    draft.reachable = reachable;
+    // A second look sees only what the first one left: for what was dropped, the first one counts.
+    draft.reachable.get_or_insert(reachable);
 }
 
 /// The locations to which control can get.
