@@ -6,7 +6,6 @@
 //! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
 
 use crate::family::{self, Instance};
-use postbop_engine::fixpoint::library::LIBRARY;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -138,12 +137,10 @@ fn instances(plan: &Plan) -> Result<Vec<Instance>, String> {
     if chosen.is_empty() { Err("no instance has such a name".into()) } else { Ok(chosen) }
 }
 
-/// The engines to compare; of `fixpoint` every algorithm by itself.
+/// The engines to compare, and `auto`.
 fn engines(plan: &Plan) -> Result<Vec<String>, String> {
-    let names = postbop_engine::engines().iter().flat_map(|engine| match engine.name() {
-        "fixpoint" => LIBRARY.iter().map(|algorithm| format!("fixpoint:{}", algorithm.name)).collect(),
-        name => vec![name.to_owned()],
-    });
+    let names =
+        postbop_engine::engines().iter().map(|engine| engine.name()).chain(["auto"]).map(str::to_owned);
     let is_wanted = |name: &String| match &plan.engine {
         Some(wanted) => name == wanted || name.split(':').next() == Some(wanted),
         None => true,
@@ -159,15 +156,13 @@ fn measure(instance: &Instance, engine: &str, binary: &Path, timeout: u64) -> Re
     std::fs::create_dir_all(&folder).map_err(problem)?;
     let (source, said) = (folder.join("program.bp"), folder.join("report.json"));
     std::fs::write(&source, &instance.source).map_err(problem)?;
-    let (name, algorithm) = engine.split_once(':').unwrap_or((engine, ""));
     let mut command = Command::new(binary);
     command
         .arg("check")
         .arg(&source)
-        .args(["--target", instance.target, "--engine", name, "--timeout", &format!("{timeout}s")])
+        .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
         // Writing a long trace down is no part of finding it.
         .args(["--format", "json", "--trace", "none"])
-        .args(if algorithm.is_empty() { vec![] } else { vec!["--algorithm", algorithm] })
         .stdout(std::fs::File::create(&said).map_err(problem)?)
         .stderr(Stdio::null());
     let start = Instant::now();
@@ -273,6 +268,7 @@ fn date(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postbop_engine::fixpoint::library::LIBRARY;
 
     #[test]
     fn days_have_their_names() {
