@@ -166,9 +166,12 @@ struct Search<'m, 'a> {
     noticed: Table<LocId, bool>,
     rounds: bool,
     level: u32,
-    /// Configurations to look at on this level, and on the next.
+    /// Configurations to look at on this level, and on the next. One may stand in both: what was found by a switch may be
+    /// found again without it, and then that counts.
     now: VecDeque<u32>,
     next: VecDeque<u32>,
+    /// For each configuration the least level on which it was found, and whether it was looked at.
+    due: Vec<(u32, bool)>,
     /// For each query the configuration in which it was reached.
     queries: Vec<(LocId, usize, bool)>,
     guarded: Vec<bool>,
@@ -218,6 +221,7 @@ impl<'m, 'a> Search<'m, 'a> {
             level: rounds as u32,
             now: VecDeque::new(),
             next: VecDeque::new(),
+            due: Vec::new(),
             queries,
             guarded: vec![false; task.queries.len()],
             open: vec![true; task.queries.len()],
@@ -236,6 +240,9 @@ impl<'m, 'a> Search<'m, 'a> {
         let mut asked = 0;
         loop {
             while let Some(id) = self.now.pop_front() {
+                if std::mem::replace(&mut self.due[id as usize].1, true) {
+                    continue;
+                }
                 let work = self.expander.work + 8 * self.store.origins.len() as u64;
                 if work > asked + PATIENCE {
                     asked = work;
@@ -303,10 +310,18 @@ impl<'m, 'a> Search<'m, 'a> {
     ) -> Result<(), Full> {
         let words = self.store.with(from, thread, stack, row);
         let (id, new) = self.store.configurations.intern(&words)?;
+        let level = self.level + cost;
+        let origin = (from.unwrap_or(0), via);
         if new {
-            self.store.origins.push((from.unwrap_or(0), via));
-            if cost == 0 { &mut self.now } else { &mut self.next }.push_back(id);
+            self.store.origins.push(origin);
+            self.due.push((level, false));
+        } else if level < self.due[id as usize].0 {
+            self.store.origins[id as usize] = origin;
+            self.due[id as usize].0 = level;
+        } else {
+            return Ok(());
         }
+        if cost == 0 { &mut self.now } else { &mut self.next }.push_back(id);
         Ok(())
     }
 
