@@ -22,7 +22,7 @@ const SWITCHES: u32 = 4;
 const ROUNDS: u32 = 3;
 /// How much work an engine may put into a question for each millisecond that it may take, in its own units. Sequential
 /// programs that stand for threads are hard for an engine that looks at one valuation after another.
-const EFFORT: u64 = 750;
+const EFFORT: u64 = 8_000;
 
 /// The name under which `auto` is asked without a schedule.
 const UNBOUNDED: &str = "unbounded";
