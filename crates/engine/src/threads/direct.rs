@@ -21,6 +21,7 @@
 //! The number of configurations, times the edges that leave a location and the threads to switch to. It works
 //! within a share of the budget, since with recursion that never ends it would never end either.
 
+use super::configurations::{Frame, Store, Via};
 use super::direct_trace;
 use super::resume_points::shared;
 use crate::budget::{Budget, Tick};
@@ -31,7 +32,7 @@ use crate::engine::has_integers;
 use crate::verdict::Stats;
 use crate::verify::Board;
 use postbop_ir::{Action, Bound, EdgeId, LocId, ProcId, Program, Schedule, Table, Task, ThreadId};
-use postbop_kit::rows::{Full, Rows};
+use postbop_kit::rows::Full;
 use std::collections::VecDeque;
 
 /// Programs that are larger than this, as locations times globals, are left to the others.
@@ -39,123 +40,6 @@ const LARGEST: usize = 20_000_000;
 
 /// How much work is done between two looks at the budget.
 const PATIENCE: u64 = 1 << 14;
-
-/// The stack of a thread that has not begun.
-const UNBORN: u32 = u32::MAX;
-
-/// How a configuration was found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Via {
-    /// It is where a run starts.
-    Start,
-    /// The running thread took an edge.
-    Edge(EdgeId),
-    /// Another thread runs now.
-    Switch,
-}
-
-/// A frame of a thread's stack, which leads to that of its caller.
-pub struct Frame<'s> {
-    /// The frame of the caller, if there is one, with the call.
-    pub caller: Option<(u32, EdgeId)>,
-    /// Where it is; where the call leads, if it waits for one.
-    pub loc: LocId,
-    /// Its locals.
-    pub locals: &'s [u64],
-}
-
-/// Everything found so far.
-pub struct Store {
-    /// Configurations: the running thread, the stacks two to a word, the globals.
-    configurations: Rows,
-    /// Frames: the caller's number and the call, the location, the locals.
-    frames: Rows,
-    origins: Vec<(u32, Via)>,
-    threads: usize,
-    /// Which bits of the first words of a row are those of globals.
-    pub masks: Vec<u64>,
-}
-
-const NO_CALLER: u64 = u64::MAX;
-
-impl Store {
-    fn new(machine: &Machine, threads: usize) -> Self {
-        let program = machine.program;
-        let count = program.globals().count();
-        let main = program.threads[ThreadId(0)].main;
-        let mut masks = Vec::new();
-        for field in &machine.layout(main).fields[..count] {
-            let (word, bits) = field.bits();
-            masks.resize(masks.len().max(word + 1), 0);
-            masks[word] |= bits;
-        }
-        let (configurations, frames, origins) = Default::default();
-        Store { configurations, frames, origins, threads, masks }
-    }
-
-    /// A frame.
-    pub fn frame(&self, id: u32) -> Frame<'_> {
-        let row = self.frames.row(id);
-        let caller = (row[0] != NO_CALLER).then(|| ((row[0] >> 32) as u32, EdgeId(row[0] as u32)));
-        Frame { caller, loc: LocId(row[1] as u32), locals: &row[2..] }
-    }
-
-    fn add_frame(&mut self, caller: Option<(u32, EdgeId)>, loc: LocId, row: &[u64]) -> Result<u32, Full> {
-        let caller = caller.map_or(NO_CALLER, |(frame, edge)| (frame as u64) << 32 | edge.0 as u64);
-        let local = |(at, word): (usize, &u64)| word & !self.masks.get(at).copied().unwrap_or(0);
-        let words: Vec<u64> =
-            [caller, loc.0 as u64].into_iter().chain(row.iter().enumerate().map(local)).collect();
-        Ok(self.frames.intern(&words)?.0)
-    }
-
-    /// The running thread of a configuration; one past the last for the prologue.
-    pub fn running(&self, id: u32) -> usize {
-        self.configurations.row(id)[0] as usize
-    }
-
-    /// The innermost frame of a thread.
-    pub fn stack(&self, id: u32, thread: usize) -> Option<u32> {
-        let word = self.configurations.row(id)[1 + thread / 2];
-        let frame = (word >> (32 * (thread % 2))) as u32;
-        (frame != UNBORN).then_some(frame)
-    }
-
-    /// The globals of a configuration, as the first words of a row.
-    pub fn globals(&self, id: u32) -> &[u64] {
-        &self.configurations.row(id)[1 + (self.threads + 1).div_ceil(2)..]
-    }
-
-    /// How a configuration was found.
-    pub fn origin(&self, id: u32) -> (u32, Via) {
-        self.origins[id as usize]
-    }
-
-    /// The valuation of a frame in a configuration.
-    pub fn row(&self, id: u32, frame: u32) -> Row {
-        let mut row = Row::from_slice(self.frame(frame).locals);
-        for (word, globals) in row.iter_mut().zip(self.globals(id)) {
-            *word |= globals;
-        }
-        row
-    }
-
-    /// The same configuration with another running thread, another stack of it, and other globals.
-    fn with(&self, from: Option<u32>, thread: usize, stack: u32, row: &[u64]) -> Vec<u64> {
-        let stacks = 1 + (self.threads + 1).div_ceil(2);
-        let mut words = match from {
-            Some(from) => self.configurations.row(from).to_vec(),
-            None => vec![u64::MAX; stacks + self.masks.len()],
-        };
-        words[0] = thread as u64;
-        let shift = 32 * (thread % 2);
-        let word = &mut words[1 + thread / 2];
-        *word = *word & !(u64::from(u32::MAX) << shift) | u64::from(stack) << shift;
-        for (at, mask) in self.masks.iter().enumerate() {
-            words[stacks + at] = row[at] & mask;
-        }
-        words
-    }
-}
 
 struct Search<'m, 'a> {
     program: &'a Program,
@@ -193,8 +77,8 @@ pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
     board.engine = "direct";
     let explored = search.run(task, budget, board);
     let stats = [
-        ("configurations", search.store.configurations.len() as u64),
-        ("frames", search.store.frames.len() as u64),
+        ("configurations", search.store.sizes().0 as u64),
+        ("frames", search.store.sizes().1 as u64),
         ("evaluations", search.expander.evaluations),
     ];
     board.stats = Stats::from(stats);
@@ -243,11 +127,11 @@ impl<'m, 'a> Search<'m, 'a> {
                 if std::mem::replace(&mut self.due[id as usize].1, true) {
                     continue;
                 }
-                let work = self.expander.work + 8 * self.store.origins.len() as u64;
+                let work = self.expander.work + 8 * self.store.sizes().0 as u64;
                 if work > asked + PATIENCE {
                     asked = work;
                     let schedule = if self.rounds { Bound::rounds } else { Bound::switches };
-                    let done = self.store.origins.len() as u64;
+                    let done = self.store.sizes().0 as u64;
                     board.progress(schedule(self.level), Tick { unit: "configurations", done });
                     if budget.after(work).is_err() {
                         return explored;
@@ -309,18 +193,17 @@ impl<'m, 'a> Search<'m, 'a> {
         cost: u32,
     ) -> Result<(), Full> {
         let words = self.store.with(from, thread, stack, row);
-        let (id, new) = self.store.configurations.intern(&words)?;
+        let (id, new) = self.store.add(&words)?;
         let level = self.level + cost;
         let origin = (from.unwrap_or(0), via);
         if new {
-            self.store.origins.push(origin);
             self.due.push((level, false));
         } else if level < self.due[id as usize].0 {
-            self.store.origins[id as usize] = origin;
             self.due[id as usize].0 = level;
         } else {
             return Ok(());
         }
+        self.store.note(id, origin);
         if cost == 0 { &mut self.now } else { &mut self.next }.push_back(id);
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! there on. Here it is a goal for the globals, and for each thread a goal for each frame of its stack. An edge
 //! turns the goal after it into the goal before it; a switch hands the globals to the thread that ran before.
 
-use super::direct::{Store, Via};
+use super::configurations::{Store, Via};
 use crate::budget::Budget;
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::expand::{Expander, Explanation, Goal, Site};

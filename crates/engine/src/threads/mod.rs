@@ -27,6 +27,7 @@
 
 mod back;
 mod build;
+mod configurations;
 pub mod direct;
 mod direct_trace;
 mod product;
