@@ -68,7 +68,7 @@ impl<'a> Question<'a> {
 
 /// What an engine may do before the other one gets its turn, in its own units: so much, and so much per edge of the
 /// program.
-const TRIAL: (u64, u64) = (100_000, 20);
+const TRIAL: (u64, u64) = (100_000, 60);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams.
 const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 3;
