@@ -19,7 +19,7 @@ use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce};
 use crate::summary::Summary;
-use crate::verdict::{Stats, Why};
+use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
 use postbop_ir::{Bound, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -119,7 +119,13 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         }
         return;
     }
-    take_turns(engines, trial, budget, ask, over);
+    let is_full = || {
+        let board = lock(board);
+        let memory =
+            |&number: &usize| matches!(board.answer(number).verdict, Verdict::Unknown(Why::Memory(_)));
+        question.numbers.iter().any(memory)
+    };
+    take_turns(engines, trial, budget, ask, over, is_full);
 }
 
 /// Lets engines work one after the other, each time with a larger share, until there is nothing left to ask.
@@ -129,6 +135,7 @@ fn take_turns(
     budget: &Budget,
     ask: impl Fn(&dyn Engine, &Budget) -> bool,
     over: impl Fn() -> bool,
+    is_full: impl Fn() -> bool,
 ) {
     let mut share = trial;
     while !engines.is_empty() {
@@ -145,7 +152,7 @@ fn take_turns(
                 return;
             }
             // An engine that has filled the memory would only do so again.
-            if !matches!(budget.check(), Err(Why::Memory(_))) {
+            if !is_full() {
                 engines.push((engine, weight));
             }
         }
