@@ -22,7 +22,7 @@ use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, W
 use postbop_front::{Options, Severity};
 use postbop_ir::oracle::judge;
 use postbop_ir::walk::{Walked, walk};
-use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text, validate};
+use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text};
 use std::time::{Duration, Instant};
 
 /// The most facts the judge may derive, and configurations the walk may visit.
@@ -238,10 +238,10 @@ fn read(source: &str) -> Result<Program, String> {
 
 /// Every label and every check is asked about.
 fn queries(program: &Program) -> Vec<Query> {
-    let labels = program.labels.iter().filter(|label| label.name.starts_with("ERR"));
+    let labels = program.labels().iter().filter(|label| label.name.starts_with("ERR"));
     let of_label = labels.map(|label| Query::reach(&label.name, vec![label.loc]));
-    let of_check = program.checks.iter().map(|check| {
-        let fails = program.edges.iter().filter(|edge| edge.to == check.loc);
+    let of_check = program.checks().iter().map(|check| {
+        let fails = program.edges().iter().filter(|edge| edge.to == check.loc);
         let guard = fails.map(|edge| edge.from).collect();
         Query { guard, ..Query::reach("check", vec![check.loc]) }
     });
@@ -250,9 +250,6 @@ fn queries(program: &Program) -> Vec<Query> {
 
 /// The graph is well formed and prints back.
 fn printed_flaw(program: &Program) -> Option<String> {
-    if let Some(flaw) = validate(program).first() {
-        return Some(format!("graph: {flaw}"));
-    }
     match text::parse(&text::print(program)) {
         Err(error) => Some(format!("text: {error}")),
         Ok(read) if read != *program => Some("text: reads back as another program".into()),

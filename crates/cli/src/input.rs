@@ -5,7 +5,7 @@ use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
 use crate::{Said, Status};
 use postbop_front::{Diagnostic, File, Format, LineIndex, Options, Reading, read::too_large};
-use postbop_ir::{EdgeId, Program, Span, text, validate};
+use postbop_ir::{EdgeId, Program, Span, text};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,8 @@ impl Input {
     /// The statement of an edge on one line; for a program that was read as a graph, its action.
     pub fn statement(&self, program: &Program, edge: EdgeId) -> String {
         match self.text.is_empty() {
-            true => text::print_action(&program.edges[edge].action),
-            false => self.excerpt(program.edges[edge].span),
+            true => text::print_action(&program.edges()[edge].action),
+            false => self.excerpt(program.edges()[edge].span),
         }
     }
 
@@ -130,7 +130,7 @@ impl Files {
             }
         }
         let Reading { text, program, format, .. } = reading;
-        let program = sound(program.ok_or(Status::BadInput)?);
+        let program = program.ok_or(Status::BadInput)?;
         Ok(Input { name: self.0[0].0.clone(), lines: LineIndex::new(&text), text, program, format })
     }
 }
@@ -148,15 +148,4 @@ fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {
 
 fn file((name, bytes): &(String, Vec<u8>)) -> File<'_> {
     File { name, bytes }
-}
-
-/// A program that the front end made. One that is not well formed is a bug, which tests look for: it would cost every
-/// user time.
-fn sound(program: Program) -> Program {
-    if cfg!(debug_assertions)
-        && let Some(flaw) = validate(&program).into_iter().next()
-    {
-        panic!("the front end made a program that is not well formed: {flaw}");
-    }
-    program
 }

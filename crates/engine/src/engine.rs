@@ -127,8 +127,9 @@ pub fn finite(program: &Program) -> Result<(), Unsupported> {
 pub fn has_integers(program: &Program) -> bool {
     let unbounded = |ty: &Type| *ty == Type::Integer;
     let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
-    let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
-    program.vars.iter().any(|var| unbounded(&var.ty))
-        || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
+    let mut ops =
+        program.edges().iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
+    program.vars().iter().any(|var| unbounded(&var.ty))
+        || program.procs().iter().any(|proc| proc.results.iter().any(unbounded))
         || ops.any(in_code)
 }

@@ -96,7 +96,7 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         ask(only, budget);
         return;
     }
-    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges.len() as u64;
+    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges().len() as u64;
     let (first, _) = engines[0];
     if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
         return;

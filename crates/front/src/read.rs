@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use crate::{Options, bp, pds, source};
-use postbop_ir::{Program, Span, text, validate};
+use postbop_ir::{Program, Span, text};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST: usize = 100_000_000;
@@ -184,19 +184,15 @@ fn program(bytes: &[u8], options: Options) -> Reading {
 
 fn graph(bytes: &[u8]) -> Reading {
     let decoded = source::decode(bytes);
-    let flaw = match text::parse(&decoded) {
-        Err(error) => (error.line, error.message),
-        Ok(program) => match validate(&program).into_iter().next() {
-            Some(flaw) => (1, format!("not well formed: {flaw}")),
-            None => {
-                let limited = !program.no_room.is_empty();
-                let thread_bound = limited.then_some(program.threads.len());
-                let empty = Reading::new(Format::Graph, String::new());
-                return Reading { program: Some(program), thread_bound, ..empty };
-            }
-        },
+    let text::ParseError { line, message } = match text::parse(&decoded) {
+        Err(error) => error,
+        Ok(program) => {
+            let limited = !program.no_room().is_empty();
+            let thread_bound = limited.then_some(program.threads().len());
+            let empty = Reading::new(Format::Graph, String::new());
+            return Reading { program: Some(program), thread_bound, ..empty };
+        }
     };
-    let (line, message) = flaw;
     let lines = source::LineIndex::new(&decoded);
     let start = lines.start(line);
     let span = Span::new(start, start + lines.line(&decoded, line).len());

@@ -63,7 +63,7 @@ struct Judge<'a> {
 /// For each set of locations the least number of steps of a run that reaches one of them; `None` if no run does.
 /// Unbounded integers are beyond it.
 pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Vec<Option<Length>>, TooLarge> {
-    if program.vars.iter().any(|var| var.ty.bits().is_none()) {
+    if program.vars().iter().any(|var| var.ty.bits().is_none()) {
         return Err(TooLarge);
     }
     let mut judge = Judge {
@@ -76,15 +76,15 @@ pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
         returns: HashMap::new(),
     };
     let globals = program.globals().collect::<Vec<_>>();
-    let main = &program.procs[program.main];
-    judge.fits(globals.iter().chain(main.params()).map(|&var| program.vars[var].ty.bits()))?;
+    let main = &program.procs()[program.main()];
+    judge.fits(globals.iter().chain(main.params()).map(|&var| program.vars()[var].ty.bits()))?;
     let mut starts = Vec::new();
     for globals in judge.places.all_globals(program) {
         let params = crate::step::all_values(
-            &main.params().iter().map(|&var| program.vars[var].ty).collect::<Vec<_>>(),
+            &main.params().iter().map(|&var| program.vars()[var].ty).collect::<Vec<_>>(),
         );
         for params in params {
-            starts.push(Entry { proc: program.main, globals: globals.clone(), params });
+            starts.push(Entry { proc: program.main(), globals: globals.clone(), params });
         }
     }
     for start in &starts {
@@ -107,8 +107,8 @@ impl Judge<'_> {
     }
 
     fn enter(&mut self, entry: &Entry) -> Result<(), TooLarge> {
-        let proc = &self.program.procs[entry.proc];
-        self.fits(proc.locals[proc.params..].iter().map(|&var| self.program.vars[var].ty.bits()))?;
+        let proc = &self.program.procs()[entry.proc];
+        self.fits(proc.locals[proc.params..].iter().map(|&var| self.program.vars()[var].ty.bits()))?;
         for locals in self.places.all_locals(self.program, entry.proc, &entry.params) {
             let valuation = Valuation { globals: entry.globals.clone(), locals };
             self.derive(Fact { entry: entry.clone(), loc: proc.entry, valuation }, Length::ZERO)?;
@@ -134,7 +134,7 @@ impl Judge<'_> {
         while let Some(fact) = self.fresh.pop_front() {
             let program = self.program;
             for &id in program.leaving(fact.loc) {
-                let action = &program.edges[id].action;
+                let action = &program.edges()[id].action;
                 let all = outcomes(program, &self.places, action, &fact.valuation).map_err(|_| TooLarge)?;
                 for outcome in all {
                     self.follow(&fact, id, outcome)?;
@@ -145,7 +145,7 @@ impl Judge<'_> {
     }
 
     fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Outcome) -> Result<(), TooLarge> {
-        let edge = &self.program.edges[id];
+        let edge = &self.program.edges()[id];
         let steps = self.steps[fact].clone() + 1;
         match outcome {
             Outcome::Move(valuation) => {
@@ -162,7 +162,7 @@ impl Judge<'_> {
                 Ok(())
             }
             Outcome::Return(results) => {
-                if fact.entry.proc == self.program.main {
+                if fact.entry.proc == self.program.main() {
                     return self.derive(Fact { loc: edge.to, ..fact.clone() }, steps);
                 }
                 let end = (fact.valuation.globals.clone(), results);
@@ -186,7 +186,7 @@ impl Judge<'_> {
         (globals, results): &End,
         inside: &Length,
     ) -> Result<(), TooLarge> {
-        let edge = &self.program.edges[id];
+        let edge = &self.program.edges()[id];
         let valuation = resume(self.program, &self.places, &edge.action, &caller.valuation, globals, results);
         let steps = self.steps[caller].clone() + 1 + inside;
         self.derive(Fact { entry: caller.entry.clone(), loc: edge.to, valuation }, steps)

@@ -40,8 +40,8 @@ impl Places {
     /// The places of a program's variables.
     pub fn new(program: &Program) -> Self {
         let globals: Vec<VarId> = program.globals().collect();
-        let mut place = Table::filled(program.vars.len(), 0);
-        let lists = program.procs.iter().map(|proc| &proc.locals).chain([&globals]);
+        let mut place = Table::filled(program.vars().len(), 0);
+        let lists = program.procs().iter().map(|proc| &proc.locals).chain([&globals]);
         for list in lists {
             for (at, &var) in list.iter().enumerate() {
                 place[var] = at;
@@ -52,7 +52,7 @@ impl Places {
 
     /// The value of a variable.
     pub fn read(&self, program: &Program, valuation: &Valuation, var: VarId) -> i64 {
-        match program.vars[var].scope {
+        match program.vars()[var].scope {
             Scope::Global => valuation.globals[self.place[var]],
             Scope::Local(_) => valuation.locals[self.place[var]],
         }
@@ -60,7 +60,7 @@ impl Places {
 
     /// Stores a value.
     pub fn write(&self, program: &Program, valuation: &mut Valuation, var: VarId, value: i64) {
-        match program.vars[var].scope {
+        match program.vars()[var].scope {
             Scope::Global => valuation.globals[self.place[var]] = value,
             Scope::Local(_) => valuation.locals[self.place[var]] = value,
         }
@@ -68,13 +68,13 @@ impl Places {
 
     /// All valuations of the globals.
     pub fn all_globals(&self, program: &Program) -> Vec<Vec<i64>> {
-        all_values(&self.globals.iter().map(|&var| program.vars[var].ty).collect::<Vec<_>>())
+        all_values(&self.globals.iter().map(|&var| program.vars()[var].ty).collect::<Vec<_>>())
     }
 
     /// All valuations of a procedure's locals that start with these values of its parameters.
     pub fn all_locals(&self, program: &Program, proc: ProcId, params: &[i64]) -> Vec<Vec<i64>> {
-        let rest = &program.procs[proc].locals[params.len()..];
-        let types: Vec<Type> = rest.iter().map(|&var| program.vars[var].ty).collect();
+        let rest = &program.procs()[proc].locals[params.len()..];
+        let types: Vec<Type> = rest.iter().map(|&var| program.vars()[var].ty).collect();
         let all = all_values(&types).into_iter();
         all.map(|tail| params.iter().copied().chain(tail).collect()).collect()
     }
@@ -114,7 +114,7 @@ pub fn outcomes(
     old: &Valuation,
 ) -> Result<Vec<Outcome>, Overflow> {
     let types: Vec<Type> = match action {
-        Action::Havoc(vars) => vars.iter().map(|&var| program.vars[var].ty).collect(),
+        Action::Havoc(vars) => vars.iter().map(|&var| program.vars()[var].ty).collect(),
         _ => action.exprs().flat_map(Expr::choices).collect(),
     };
     let mut found = Vec::new();

@@ -60,10 +60,10 @@ pub fn walk(program: &Program, targets: &[LocId], limit: usize) -> Walked {
 }
 
 fn initial(program: &Program, places: &Places) -> Vec<Configuration> {
-    let loc = program.procs[program.main].entry;
+    let loc = program.procs()[program.main()].entry;
     let mut all = Vec::new();
     for globals in places.all_globals(program) {
-        for locals in places.all_locals(program, program.main, &[]) {
+        for locals in places.all_locals(program, program.main(), &[]) {
             let valuation = Valuation { globals: globals.clone(), locals };
             all.push(Configuration { stack: Vec::new(), loc, valuation });
         }
@@ -79,7 +79,7 @@ pub(crate) fn successors(
 ) -> Option<Vec<Configuration>> {
     let mut all = Vec::new();
     for &id in program.leaving(from.loc) {
-        let edge = &program.edges[id];
+        let edge = &program.edges()[id];
         for outcome in outcomes(program, places, &edge.action, &from.valuation).ok()? {
             let mut stack = from.stack.clone();
             match outcome {
@@ -89,7 +89,7 @@ pub(crate) fn successors(
                     stack.push((id, from.valuation.locals.clone()));
                     for locals in places.all_locals(program, callee, &params) {
                         let valuation = Valuation { globals: from.valuation.globals.clone(), locals };
-                        let loc = program.procs[callee].entry;
+                        let loc = program.procs()[callee].entry;
                         all.push(Configuration { stack: stack.clone(), loc, valuation });
                     }
                 }
@@ -98,9 +98,9 @@ pub(crate) fn successors(
                     Some((call, locals)) => {
                         let caller = Valuation { globals: Vec::new(), locals };
                         let globals = &from.valuation.globals;
-                        let action = &program.edges[call].action;
+                        let action = &program.edges()[call].action;
                         let valuation = resume(program, places, action, &caller, globals, &results);
-                        Configuration { stack, loc: program.edges[call].to, valuation }
+                        Configuration { stack, loc: program.edges()[call].to, valuation }
                     }
                 }),
             }

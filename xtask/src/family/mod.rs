@@ -188,7 +188,7 @@ mod tests {
         for instance in small() {
             let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
             let program = reading.program.unwrap_or_else(|| panic!("{}: no program", instance.name));
-            let labels = program.labels.iter().filter(|label| label.name == instance.target);
+            let labels = program.labels().iter().filter(|label| label.name == instance.target);
             let locs: Vec<_> = labels.map(|label| label.loc).collect();
             let (Ok(least), Some(expected)) =
                 (postbop_ir::oracle::judge(&program, &[&locs], 200_000), instance.expected)
@@ -214,7 +214,7 @@ mod tests {
                 let instance = instance(&name, &parameters).unwrap();
                 let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
                 let program = reading.program.unwrap();
-                let labels = program.labels.iter().filter(|label| label.name == instance.target);
+                let labels = program.labels().iter().filter(|label| label.name == instance.target);
                 let locs = labels.map(|label| label.loc).collect();
                 let queries = [Query::reach(instance.target, locs)];
                 let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));

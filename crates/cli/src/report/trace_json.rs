@@ -83,7 +83,7 @@ impl Writer<'_> {
         shortened: bool,
     ) -> io::Result<()> {
         let name = match context.thread {
-            Some(thread) => self.words.program.threads[thread].name.as_str(),
+            Some(thread) => self.words.program.threads()[thread].name.as_str(),
             None => "start",
         };
         write!(
@@ -113,7 +113,7 @@ impl Writer<'_> {
                 out,
                 "{}{{\"procedure\":{},\"proc\":{},\"entry\":{},",
                 if id.index() == 0 { "" } else { "," },
-                json!(self.words.program.procs[*proc].name),
+                json!(self.words.program.procs()[*proc].name),
                 proc.index(),
                 self.values(entry),
             )?;
@@ -143,7 +143,7 @@ impl Writer<'_> {
 
     fn step(&self, out: &mut dyn Write, step: &Step, change: &[Change]) -> io::Result<()> {
         let Words { input, program, .. } = *self.words;
-        let (line, column) = input.position(program.edges[step.edge].span);
+        let (line, column) = input.position(program.edges()[step.edge].span);
         let source = json!(input.statement(program, step.edge));
         let edge = step.edge.index();
         write!(out, "{{\"edge\":{edge},\"line\":{line},\"column\":{column},\"source\":{source}")?;
@@ -167,7 +167,7 @@ impl Writer<'_> {
     }
 
     fn known(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> Value {
-        let vars = &self.words.program.vars;
+        let vars = self.words.program.vars();
         let item = |(var, value): (VarId, Option<i64>)| json!({ "name": vars[var].name, "var": var.index(), "value": value });
         Value::Array(values.map(item).collect())
     }

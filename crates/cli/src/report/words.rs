@@ -21,33 +21,34 @@ impl<'a> Words<'a> {
     /// The words for a program.
     pub fn new(input: &'a Input) -> Self {
         let program = &input.program;
-        let checks = program.checks.iter().map(|check| (check.loc, check.kind)).collect();
-        let labels = program.labels.iter().rev().map(|label| (label.loc, label.name.as_str())).collect();
+        let checks = program.checks().iter().map(|check| (check.loc, check.kind)).collect();
+        let labels = program.labels().iter().rev().map(|label| (label.loc, label.name.as_str())).collect();
         Words { input, program, checks, labels }
     }
 
     /// The line and the statement of a step.
     pub fn step(&self, edge: EdgeId) -> (Option<usize>, String) {
-        let (line, _) = self.input.position(self.program.edges[edge].span);
+        let (line, _) = self.input.position(self.program.edges()[edge].span);
         let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
         ((!self.input.text.is_empty()).then_some(line), text)
     }
 
     /// Values by name.
     pub fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
-        let shown = values.filter(|(var, _)| !self.program.vars[*var].is_hidden());
-        let item =
-            |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
+        let shown = values.filter(|(var, _)| !self.program.vars()[*var].is_hidden());
+        let item = |(var, value): (VarId, Option<i64>)| {
+            Some(format!("{}={}", self.program.vars()[var].name, value?))
+        };
         shown.filter_map(item).collect::<Vec<_>>().join(", ")
     }
 
     /// Which way was taken: of two assumptions for one piece of text, the first is where it is true; of several jumps, the
     /// label says it.
     pub fn branch(&self, edge: EdgeId) -> String {
-        let data = &self.program.edges[edge];
+        let data = &self.program.edges()[edge];
         let siblings = self.program.leaving(data.from);
         let alike = |&&other: &&EdgeId| {
-            let other = &self.program.edges[other];
+            let other = &self.program.edges()[other];
             other.span == data.span && matches!(other.action, Action::Assume(_))
         };
         if siblings.len() < 2 || siblings.iter().filter(alike).count() < siblings.len() {
@@ -59,7 +60,7 @@ impl<'a> Words<'a> {
         if siblings.len() > 2 {
             return String::new();
         }
-        let checked = self.checks.contains_key(&self.program.edges[siblings[1]].to);
+        let checked = self.checks.contains_key(&self.program.edges()[siblings[1]].to);
         match (edge == siblings[0], checked) {
             (true, false) => "  [yes]",
             (false, false) => "  [no]",
@@ -71,7 +72,7 @@ impl<'a> Words<'a> {
 
     /// Of a step to a failed check of an array access: the index, and the length of the array.
     pub fn out_of_range(&self, edge: EdgeId, values: impl FnOnce() -> Values) -> Option<String> {
-        let data = &self.program.edges[edge];
+        let data = &self.program.edges()[edge];
         let fails = self.checks.get(&data.to) == Some(&CheckKind::Bounds);
         let Action::Assume(condition) = &data.action else { return None };
         fails

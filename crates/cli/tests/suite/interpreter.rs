@@ -67,9 +67,9 @@ pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng
         let value = follower.given(&trace.initial, var)?;
         follower.globals.insert(var, value);
     }
-    let main = &program.procs[program.main];
+    let main = &program.procs()[program.main()];
     if trace.initial.iter().any(|(var, _)| {
-        !main.locals.contains(var) && !program.vars.get(*var).is_some_and(|_| program.is_global(*var))
+        !main.locals.contains(var) && !program.vars().get(*var).is_some_and(|_| program.is_global(*var))
     }) {
         return Err("a start that is not so".into());
     }
@@ -80,7 +80,7 @@ pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng
         .collect::<Result<Vec<_>, _>>()?;
     let locals: Vec<(VarId, i64)> =
         trace.initial.iter().copied().filter(|(var, _)| main.locals[main.params..].contains(var)).collect();
-    follower.enter(program.main, &locals, None, &args)?;
+    follower.enter(program.main(), &locals, None, &args)?;
     let end = follower.run()?;
     if targets.contains(&end) { Ok(()) } else { Err("does not end in a target".into()) }
 }
@@ -93,7 +93,7 @@ impl<'t> Follower<'t> {
 
     /// The value that a list gives a variable; any, if none.
     fn given(&mut self, list: &[(VarId, i64)], var: VarId) -> Result<i64, String> {
-        let ty = self.program.vars[var].ty;
+        let ty = self.program.vars()[var].ty;
         match list.iter().find(|(other, _)| *other == var) {
             Some(&(_, value)) if !ty.contains(value) => Err("a value outside its type".into()),
             Some(&(_, value)) => Ok(value),
@@ -108,7 +108,7 @@ impl<'t> Follower<'t> {
         segment: Option<(SegmentId, &'t Segment)>,
         args: &[i64],
     ) -> Result<(), String> {
-        let proc = self.program.procs.get(proc).ok_or("no such procedure")?;
+        let proc = self.program.procs().get(proc).ok_or("no such procedure")?;
         let mut locals: Values = proc.params().iter().copied().zip(args.iter().copied()).collect();
         for &var in &proc.locals[proc.params..] {
             let value = self.given(entry, var)?;
@@ -142,7 +142,7 @@ impl<'t> Follower<'t> {
     fn run(&mut self) -> Result<LocId, String> {
         while let Some((step, last)) = self.step()? {
             let top = self.stack.last_mut().expect("main never leaves the stack");
-            let edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+            let edge = self.program.edges().get(step.edge).ok_or("no such edge")?;
             if edge.from != top.loc {
                 return Err("an edge from elsewhere".into());
             }
@@ -222,7 +222,7 @@ impl<'t> Follower<'t> {
                 Ok(())
             }
             Action::Havoc(vars) => {
-                let types = vars.iter().map(|&var| self.program.vars[var].ty).collect();
+                let types = vars.iter().map(|&var| self.program.vars()[var].ty).collect();
                 let found = self.choices(step, types)?;
                 vars.iter().zip(found).for_each(|(&var, value)| self.store(var, value));
                 Ok(())
@@ -239,7 +239,7 @@ impl<'t> Follower<'t> {
 
     fn call(&mut self, step: &'t Step, args: &[Expr]) -> Result<(), String> {
         let args = self.values(step, args, &[])?;
-        let Action::Call { callee, .. } = &self.program.edges[step.edge].action else {
+        let Action::Call { callee, .. } = &self.program.edges()[step.edge].action else {
             unreachable!("a call")
         };
         let trace = self.trace;
@@ -257,7 +257,7 @@ impl<'t> Follower<'t> {
             }
             None if inside.is_some() => Err("an open call in a segment".into()),
             None => {
-                let proc = &self.program.procs[*callee];
+                let proc = &self.program.procs()[*callee];
                 if step.locals().iter().any(|(var, _)| !proc.locals[proc.params..].contains(var)) {
                     return Err("locals of another procedure".into());
                 }
@@ -279,7 +279,7 @@ impl<'t> Follower<'t> {
             }
         }
         let top = self.stack.last_mut().expect("a call has a caller");
-        let edge = &self.program.edges[top.call.take().expect("it called")];
+        let edge = &self.program.edges()[top.call.take().expect("it called")];
         top.loc = edge.to;
         let Action::Call { results, .. } = &edge.action else { unreachable!("a call") };
         for (result, &value) in results.iter().zip(returned) {

@@ -130,10 +130,10 @@ impl Maker<'_> {
         let (edge, choices, call) = (old.edge, old.choices().to_vec(), old.call);
         let program = self.program;
         for other in [EdgeId(edge.0.wrapping_sub(1)), EdgeId(edge.0 + 1), EdgeId(u32::MAX)] {
-            let elsewhere = program.edges.get(other).is_none_or(|o| o.from != program.edges[edge].from);
+            let elsewhere = program.edges().get(other).is_none_or(|o| o.from != program.edges()[edge].from);
             self.edit(place, at, &format!("edge {other}"), elsewhere, |step| step.edge = other);
         }
-        for &other in program.leaving(program.edges[edge].from) {
+        for &other in program.leaving(program.edges()[edge].from) {
             self.edit(place, at, &format!("sibling {other}"), false, |step| step.edge = other);
         }
         for (number, choice) in choices.iter().enumerate() {
@@ -162,7 +162,7 @@ impl Maker<'_> {
                 });
             }
         }
-        let is_call = matches!(program.edges[edge].action, postbop_ir::Action::Call { .. });
+        let is_call = matches!(program.edges()[edge].action, postbop_ir::Action::Call { .. });
         for segment in self.trace.segments.ids() {
             self.edit(place, at, &format!("call {segment}"), !is_call, |step| step.call = Some(segment));
         }

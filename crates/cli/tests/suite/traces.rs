@@ -24,8 +24,8 @@ fn is_run(program: &Program, trace: &Trace, locs: &[LocId]) -> Result<(), String
 
 /// The traces of a case: to each label and to each check that can be reached.
 pub fn traces(program: &Program) -> Vec<(Query, Trace)> {
-    let labels = program.labels.iter().map(|label| Query::reach(&label.name, vec![label.loc]));
-    let checks = program.checks.iter().map(|check| Query::reach("check", vec![check.loc]));
+    let labels = program.labels().iter().map(|label| Query::reach(&label.name, vec![label.loc]));
+    let checks = program.checks().iter().map(|check| Query::reach("check", vec![check.loc]));
     let found = violations(program, &labels.chain(checks).collect::<Vec<_>>());
     found.into_iter().filter(|(_, trace)| trace.length() <= Length::from(LONGEST)).collect()
 }
@@ -56,7 +56,7 @@ impl Tally {
                 (Err(_), Ok(())) => self.strict += 1,
             }
         }
-        for loc in program.locs.ids().filter(|loc| !query.locs().contains(loc)) {
+        for loc in program.locs().ids().filter(|loc| !query.locs().contains(loc)) {
             match replay(program, trace, &[loc]) {
                 Ok(()) => self.failures.push(format!("{place}: accepted as a run to {loc}")),
                 Err(_) => self.rejected += 1,

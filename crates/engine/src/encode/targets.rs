@@ -31,7 +31,7 @@ impl<P: Clone> TargetTracker<P> {
             queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
         }
         queries.sort_unstable();
-        let mut marked = vec![0; bits::words(task.program.locs.len())];
+        let mut marked = vec![0; bits::words(task.program.locs().len())];
         for (loc, ..) in &queries {
             bits::insert(&mut marked, loc.0 as usize);
         }

@@ -116,7 +116,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     }
 
     fn start(&mut self) -> Result<(), Full> {
-        let main = self.machine.program.main;
+        let main = self.machine.program.main();
         let row = self.machine.layout(main).open.clone();
         let (entry, _) = self.store.entry(main, &row)?;
         self.extend_steps(Some(Length::ZERO));
@@ -125,7 +125,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
 
     /// The first context of a new entry.
     fn enter(&mut self, entry: u32, row: &[u64]) -> Result<(), Full> {
-        let loc = self.machine.program.procs[self.store.entries[entry as usize].proc].entry;
+        let loc = self.machine.program.procs()[self.store.entries[entry as usize].proc].entry;
         self.found(entry, loc, row, Parent { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, Length::ZERO)
     }
 
@@ -250,10 +250,10 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     fn expand(&mut self, context: u32, at: &mut usize, mark: usize, first: &mut bool) -> Found {
         let program = self.machine.program;
         let loc = self.store.loc(context);
-        let fields = &self.machine.layout(program.locs[loc].proc).fields;
+        let fields = &self.machine.layout(program.locs()[loc].proc).fields;
         while let Some(&id) = program.leaving(loc).get(*at) {
             let edge = self.machine.edge(id);
-            let to = program.edges[id].to;
+            let to = program.edges()[id].to;
             let site = Site { edge, to, fields, row: self.store.valuation(context) };
             match self.expander.next(site, mark, std::mem::take(first)) {
                 Next::Found => {
@@ -281,7 +281,7 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
             Found::Nothing | Found::Paused => {}
             Found::Context(edge) => {
                 let entry = self.store.entry_of(context);
-                let to = self.machine.program.edges[edge].to;
+                let to = self.machine.program.edges()[edge].to;
                 self.found(entry, to, &row, Parent { from: context, edge, exit: NOBODY }, steps)?;
             }
             Found::Call(edge) => self.called(context, edge, &row, steps)?,
@@ -317,8 +317,8 @@ impl<'m, 'a, 't> Search<'m, 'a, 't> {
     fn come_back(&mut self, suspension: u32, exit: u32) -> Result<(), Full> {
         let Parent { edge, .. } = self.store.origin(suspension);
         let call = self.machine.call(edge);
-        let to = self.machine.program.edges[edge].to;
-        let here = &self.machine.layout(self.machine.program.locs[to].proc).fields;
+        let to = self.machine.program.edges()[edge].to;
+        let here = &self.machine.layout(self.machine.program.locs()[to].proc).fields;
         let there = &self.machine.layout(self.machine.callee(edge)).fields;
         let mut row = std::mem::take(&mut self.resumed);
         row.clear();

@@ -60,15 +60,15 @@ impl Engine for Fixpoint {
 /// Whether a program's states have finitely many and few enough bits, and its calls are told apart by where they are.
 pub fn representable(program: &Program) -> Result<(), Unsupported> {
     finite(program)?;
-    let width = |var: &VarId| program.vars[*var].ty.bits().map_or(0, usize::from);
+    let width = |var: &VarId| program.vars()[*var].ty.bits().map_or(0, usize::from);
     let globals: usize = program.globals().map(|var| width(&var)).sum();
-    let locals = program.procs.iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
+    let locals = program.procs().iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
     let bits = globals + locals.max().unwrap_or(0);
     if bits > MOST_BITS {
         return Err(Unsupported(format!("{bits} bits in scope at once; `fixpoint` takes up to {MOST_BITS}")));
     }
     let mut calls: Vec<_> = program
-        .edges
+        .edges()
         .iter()
         .filter(|edge| matches!(edge.action, Action::Call { .. }))
         .map(|edge| edge.from)

@@ -138,7 +138,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         }
         let mut retracer = Retracer::new(machine, &mut recall, budget);
         let mut trace = |point: Point| -> Result<Trace, Why> {
-            let open = machine.layout(machine.program.locs[point.0].proc).open.clone();
+            let open = machine.layout(machine.program.locs()[point.0].proc).open.clone();
             retracer.trace(point, open)
         };
         let verdict = |(at, point)| (at, trace(point).map_or_else(Finding::Unknown, Finding::Reached));
@@ -155,7 +155,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         let paths = self.growth(&self.formulas.paths, Some(all))?;
         let entries = self.growth(&self.formulas.entries, None)?;
         let (mut leading, mut calling): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
-        for (id, edge) in self.task.program.edges.pairs() {
+        for (id, edge) in self.task.program.edges().pairs() {
             leading.entry(edge.to).or_default().push(id);
             if let Action::Call { callee, .. } = edge.action {
                 calling.entry(callee).or_default().push(id);

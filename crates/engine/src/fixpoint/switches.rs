@@ -19,7 +19,7 @@ use postbop_kit::calculus::{RelationId, Solver, Stop};
 /// Evaluates the formula for each target of a task.
 pub fn check(task: &Task, schedule: Schedule, budget: &Budget, listener: &mut dyn Listener) -> Stats {
     let program = task.program;
-    let threads = program.threads.len() as i64;
+    let threads = program.threads().len() as i64;
     let (switches, rounds) = match schedule {
         Schedule::Switches(most) => (most as i64, most as i64),
         Schedule::Rounds(most) => (most as i64 * threads - 1, most as i64 - 1),

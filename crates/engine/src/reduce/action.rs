@@ -84,7 +84,7 @@ impl<'a> Block<'a> {
                 (targets, values?, constraint)
             }
             Action::Havoc(vars) => {
-                let is_bool = |var: &VarId| draft.task.program.vars[*var].ty == Type::Bool;
+                let is_bool = |var: &VarId| draft.task.program.vars()[*var].ty == Type::Bool;
                 let values: Option<_> =
                     vars.iter().map(|var| part(CHOSEN_BOOL).filter(|_| is_bool(var))).collect();
                 (vars, values?, None)
@@ -212,7 +212,7 @@ pub fn compose(draft: &Draft, first: u32, second: u32) -> Option<Made> {
 fn bits(program: &Program, action: &Action) -> usize {
     let width = |ty: Type| ty.bits().map_or(64, usize::from);
     match action {
-        Action::Havoc(vars) => vars.iter().map(|&var| width(program.vars[var].ty)).sum(),
+        Action::Havoc(vars) => vars.iter().map(|&var| width(program.vars()[var].ty)).sum(),
         _ => action.exprs().flat_map(Expr::choices).map(width).sum(),
     }
 }

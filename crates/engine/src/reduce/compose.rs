@@ -21,7 +21,7 @@ const MOST_COPIED: usize = 48;
 
 /// Composes wherever it makes the program smaller.
 pub fn compose(draft: &mut Draft) {
-    for loc in draft.task.program.locs.ids() {
+    for loc in draft.task.program.locs().ids() {
         pass_by(draft, loc);
     }
 }

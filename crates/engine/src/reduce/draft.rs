@@ -74,8 +74,8 @@ impl<'a> Draft<'a> {
     /// The program as written.
     pub fn new(task: &'a Task<'a>) -> Self {
         let program = task.program;
-        let mut fixed = vec![false; program.locs.len()];
-        for proc in program.procs.iter() {
+        let mut fixed = vec![false; program.locs().len()];
+        for proc in program.procs().iter() {
             fixed[proc.entry.index()] = true;
             fixed[proc.exit.index()] = true;
         }
@@ -92,13 +92,13 @@ impl<'a> Draft<'a> {
         };
         Draft {
             task,
-            arcs: program.edges.pairs().map(arc).collect(),
+            arcs: program.edges().pairs().map(arc).collect(),
             leaving: Vec::new(),
             entering: Vec::new(),
-            made: Vec::with_capacity(program.edges.len() / 3),
+            made: Vec::with_capacity(program.edges().len() / 3),
             users: Vec::new(),
-            parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
-            joined: Vec::with_capacity(program.edges.len() / 2),
+            parts: program.edges().pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
+            joined: Vec::with_capacity(program.edges().len() / 2),
             fixed,
             reachable: None,
         }
@@ -107,21 +107,21 @@ impl<'a> Draft<'a> {
     /// What an arc does.
     pub fn action(&self, arc: u32) -> &Action {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
-            None => &self.task.program.edges[EdgeId(action as u32)].action,
+        match action.checked_sub(self.task.program.edges().len()) {
+            None => &self.task.program.edges()[EdgeId(action as u32)].action,
             Some(made) => &self.made[made].action,
         }
     }
 
     /// For each choice of an arc's action, which one of its run it is; none if they are the same.
     pub fn origins(&self, arc: u32) -> Option<&[u32]> {
-        let made = (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len())?;
+        let made = (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges().len())?;
         Some(&self.made[made].origins)
     }
 
     /// How many choices the run of an arc makes.
     pub fn choices(&self, arc: u32) -> u32 {
-        match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len()) {
+        match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges().len()) {
             None => self.parts[self.arcs[arc as usize].action as usize].choices,
             Some(made) => self.made[made].choices,
         }
@@ -130,7 +130,7 @@ impl<'a> Draft<'a> {
     /// Whether no run gets past an arc.
     pub fn blocks(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
+        match action.checked_sub(self.task.program.edges().len()) {
             None => self.parts[action].blocks,
             Some(made) => blocks(&self.made[made].action),
         }
@@ -139,7 +139,7 @@ impl<'a> Draft<'a> {
     /// Whether an arc does nothing.
     pub fn skips(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
+        match action.checked_sub(self.task.program.edges().len()) {
             None => self.parts[action].skips,
             // The choices of a run that does nothing would have to be counted.
             Some(made) => self.made[made].choices == 0 && is_skip(&self.made[made].action),
@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
 
     /// Lets an arc do something else.
     pub fn rewrite(&mut self, arc: u32, made: Made) {
-        let action = self.task.program.edges.len() + self.made.len();
+        let action = self.task.program.edges().len() + self.made.len();
         self.made.push(made);
         self.users.push(1);
         self.arcs[arc as usize].action = action as u32;
@@ -159,7 +159,8 @@ impl<'a> Draft<'a> {
         let busy = if self.skips(first) { second } else { first };
         let action = self.arcs[busy as usize].action;
         self.arcs[arc as usize].action = action;
-        if let Some(users) = self.users.get_mut((action as usize).wrapping_sub(self.task.program.edges.len()))
+        if let Some(users) =
+            self.users.get_mut((action as usize).wrapping_sub(self.task.program.edges().len()))
         {
             *users += 1;
         }
@@ -168,8 +169,8 @@ impl<'a> Draft<'a> {
     /// Chains the arcs that are there.
     pub fn chain(&mut self) {
         let empty = Chain { head: NIL, tail: NIL, live: 0 };
-        self.leaving = vec![empty; self.task.program.locs.len()];
-        self.entering = vec![empty; self.task.program.locs.len()];
+        self.leaving = vec![empty; self.task.program.locs().len()];
+        self.entering = vec![empty; self.task.program.locs().len()];
         for at in 0..self.arcs.len() {
             let Arc { from, to, live: true, .. } = self.arcs[at] else { continue };
             let last = self.leaving[from.index()].append(at as u32);
@@ -255,7 +256,7 @@ impl<'a> Draft<'a> {
     }
 
     fn join(&mut self, arc: u32, first: u32, second: u32) {
-        let run = self.task.program.edges.len() + self.joined.len();
+        let run = self.task.program.edges().len() + self.joined.len();
         self.joined.push((first, second));
         self.arcs[arc as usize].run = run as u32;
     }
@@ -271,21 +272,21 @@ impl<'a> Draft<'a> {
             count += 1;
         }
         let mut builder = Builder::with_room(kept.iter().filter(|kept| **kept).count(), count);
-        let mut places = vec![LocId(NIL); program.locs.len()];
-        for (id, &Loc { proc, span, .. }) in program.locs.pairs() {
+        let mut places = vec![LocId(NIL); program.locs().len()];
+        for (id, &Loc { proc, span, .. }) in program.locs().pairs() {
             if kept[id.index()] {
                 places[id.index()] = builder.loc(proc, span);
             }
         }
-        builder.control.clone_from(&program.control);
-        for var in program.vars.iter() {
-            builder.vars.push(Var { name: String::new(), ty: var.ty, scope: var.scope });
+        builder.set_control(program.control().to_vec());
+        for var in program.vars().iter() {
+            builder.push_var(Var { name: String::new(), ty: var.ty, scope: var.scope });
         }
-        for proc in program.procs.iter() {
+        for proc in program.procs().iter() {
             let (entry, exit) = (places[proc.entry.index()], places[proc.exit.index()]);
             let (locals, results) = (proc.locals.clone(), proc.results.clone());
             let (params, span) = (proc.params, proc.span);
-            builder.procs.push(Proc { name: String::new(), locals, params, results, entry, exit, span });
+            builder.push_proc(Proc { name: String::new(), locals, params, results, entry, exit, span });
         }
         let moved = |locs: &[LocId]| locs.iter().map(|loc| places[loc.index()]).collect();
         let queries = self.task.queries.iter().map(|query| Query {
@@ -294,8 +295,7 @@ impl<'a> Draft<'a> {
         });
         let queries = queries.collect();
         let lift = self.draw(&mut builder, &places, count);
-        let reduced = builder.finish(program.main);
-        debug_assert_eq!(postbop_ir::validate(&reduced), []);
+        let reduced = builder.finish(program.main());
         (reduced, queries, lift)
     }
 
@@ -309,7 +309,7 @@ impl<'a> Draft<'a> {
     /// What an arc does, for the last time.
     fn take(&mut self, arc: u32) -> Action {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
+        match action.checked_sub(self.task.program.edges().len()) {
             // Arcs that were dropped may have done it too, so this is a cautious count.
             Some(made) if self.users[made] == 1 => {
                 std::mem::replace(&mut self.made[made].action, Action::Havoc(Vec::new()))
@@ -322,7 +322,7 @@ impl<'a> Draft<'a> {
     fn draw(mut self, builder: &mut Builder, places: &[LocId], count: usize) -> Lift {
         let program = self.task.program;
         let mut lift = Lift::with_capacity(count);
-        for loc in program.locs.ids() {
+        for loc in program.locs().ids() {
             let mut next = self.leaving[loc.index()].head;
             while let Some(&arc) = self.arcs.get(next as usize) {
                 let at = std::mem::replace(&mut next, arc.next_out);

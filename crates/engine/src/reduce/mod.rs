@@ -63,10 +63,10 @@ pub fn reduce(task: &Task) -> Reduced {
     lift.entries = constants.entries;
     stopwatch.lap("reduce_us");
     let mut stats = Stats::from([
-        ("locations", task.program.locs.len() as u64),
-        ("reduced_locations", program.locs.len() as u64),
-        ("edges", task.program.edges.len() as u64),
-        ("reduced_edges", program.edges.len() as u64),
+        ("locations", task.program.locs().len() as u64),
+        ("reduced_locations", program.locs().len() as u64),
+        ("edges", task.program.edges().len() as u64),
+        ("reduced_edges", program.edges().len() as u64),
         ("constants", constants.count as u64),
     ]);
     stats.extend(stopwatch.laps());

@@ -76,7 +76,7 @@ pub fn answer(task: &Task, choice: EngineChoice, budget: &Budget, board: &mut Bo
         Some(_) => budget.clone(),
         None => budget.clone().or_time(PATIENCE),
     };
-    board.waits = !task.program.no_room.is_empty();
+    board.waits = !task.program.no_room().is_empty();
     let threads = Threads { task: *task, choice, budget: &budget };
     threads.explore(board);
     board.out_of_means(&budget);
@@ -304,14 +304,14 @@ impl Threads<'_> {
                 }
                 known.contains(&(bound, true))
             });
-            let most = self.task.program.threads.len() as u32;
+            let most = self.task.program.threads().len() as u32;
             board.confirm(number, fits.unwrap_or(Bound { threads: Some(most), ..within }));
         }
     }
 
     /// Whether no run within a bound starts more threads than there is room for.
     fn fits(&self, bound: Bound) -> bool {
-        let query = [Query::reach("no room", self.task.program.no_room.clone())];
+        let query = [Query::reach("no room", self.task.program.no_room().to_vec())];
         let task = Task { bound, ..Task::new(self.task.program, &query) };
         let mut silent = Silent;
         let mut alone = Board::new(task, &mut silent);

@@ -16,7 +16,7 @@
 
 use super::lower::Lowering;
 use super::tree::*;
-use postbop_ir::{Action, Check, CheckKind, Expr, Op, Span, Type, VarId};
+use postbop_ir::{Action, CheckKind, Expr, Op, Span, Type, VarId};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -139,7 +139,7 @@ impl Lowering<'_> {
         self.edge(Action::Assume(inside.clone()), on);
         let failed = self.fresh();
         self.edge(Action::Assume(inside.negated()), failed);
-        self.out.checks.push(Check { kind: CheckKind::Bounds, loc: failed, span });
+        self.out.check(CheckKind::Bounds, failed, span);
         self.cursor = on;
     }
 }

@@ -8,8 +8,8 @@
 //! let system = b"2\nPDA 1 2\n0 1 -> 1 2\nPDA 3 3\n1 3 -> 1 -\n";
 //! let reading = postbop_front::pds::read(system, Some(b"0|1,3"), Some(b"1|2,-"));
 //! let program = reading.program.unwrap();
-//! assert_eq!(program.threads.len(), 2);
-//! assert!(program.labels.iter().any(|label| label.name == "ERROR"));
+//! assert_eq!(program.threads().len(), 2);
+//! assert!(program.labels().iter().any(|label| label.name == "ERROR"));
 //! ```
 
 mod lexer;

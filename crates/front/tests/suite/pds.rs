@@ -21,7 +21,7 @@ fn program(pds: &str, init: &str, spec: Option<&str>) -> Program {
 }
 
 fn labelled(program: &Program, name: &str) -> Vec<LocId> {
-    let found: Vec<_> = program.labels.iter().filter(|label| label.name == name).map(|l| l.loc).collect();
+    let found: Vec<_> = program.labels().iter().filter(|label| label.name == name).map(|l| l.loc).collect();
     assert!(!found.is_empty(), "no label {name}");
     found
 }
@@ -33,7 +33,7 @@ fn least(pds: &str, init: &str, spec: &str) -> Answer {
 }
 
 fn graph(program: &Program, name: &str) -> String {
-    let found = program.procs.pairs().find(|(_, proc)| proc.name == name);
+    let found = program.procs().pairs().find(|(_, proc)| proc.name == name);
     edges(program, found.expect("the procedure").0)
 }
 
@@ -51,7 +51,7 @@ fn rules_are_edges() {
         1.1: 0\n1.2: 1\n1.4: 3\n";
     assert_eq!(graph(&program, "thread1_1"), wanted);
     assert_eq!(graph(&program, "thread1_3"), "0 -> 1: q := 2 constrain eq(q 1)\n1 -> X: return\n1.3: 0\n");
-    let inner: Vec<_> = program.locs.iter().filter(|loc| loc.inner).collect();
+    let inner: Vec<_> = program.locs().iter().filter(|loc| loc.inner).collect();
     assert_eq!(inner.len(), 3, "one within the push, one within each removal");
 }
 
@@ -69,7 +69,7 @@ fn the_other_threads_are_asked_about_their_tops() {
     assert_eq!(graph(&program, "thread2"), wanted);
     let start = "0 -> 1: q, %top 1 2, %top 2 - := 0, 0, 0\n1 -> X: return\n";
     assert_eq!(graph(&program, "%prologue"), start);
-    let inner = program.locs.iter().filter(|loc| loc.inner).count();
+    let inner = program.locs().iter().filter(|loc| loc.inner).count();
     assert_eq!(inner, 4, "both errors, within the removal, and where the call comes back");
 }
 
@@ -230,7 +230,7 @@ fn great_systems() {
     // A chain of 100000 symbols is as many locations; as many that can all be pushed, and replace each other, are too many.
     let chain: String = (0..100_000).map(|at| format!("0 {at} -> 0 {}\n", at + 1)).collect();
     let program = program(&format!("1\nPDA 0 100000\n{chain}"), "0|0", None);
-    assert!(program.locs.len() > 100_000 && program.locs.len() < 100_010);
+    assert!(program.locs().len() > 100_000 && program.locs().len() < 100_010);
     let pushes: String = (0..10_000).map(|at| format!("0 {at} -> 0 {at} {}\n", at + 1)).collect();
     let reading = reading(&format!("1\nPDA 0 10000\n{pushes}"), "0|0", None);
     assert_eq!(report(&reading.system), [("E008", 2, 1)]);
@@ -426,7 +426,7 @@ fn systems_of_others() {
         assert_eq!(reading.spec.as_ref().map_or(0, errors), 0, "{name}");
         let program = reading.program.unwrap_or_else(|| panic!("{name}: {:#?}", reading.system.diagnostics));
         assert_valid(&program);
-        let bad = program.labels.iter().any(|label| label.name == "ERROR");
+        let bad = program.labels().iter().any(|label| label.name == "ERROR");
         assert_eq!(bad, reading.spec.is_some(), "{name}");
     }
 }

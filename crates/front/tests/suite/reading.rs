@@ -23,7 +23,7 @@ fn every_format_comes_through_one_door() {
     let reading = read(files, Options::default());
     assert_eq!((reading.format, &reading.diagnostics[..]), (Format::Pushdown, &[][..]));
     assert_eq!((reading.text_of(1), reading.text_of(2)), ("1|2,-", "0|1,3"));
-    assert_eq!(reading.program.expect("a program").threads.len(), 2);
+    assert_eq!(reading.program.expect("a program").threads().len(), 2);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn many_threads_are_refused_before_they_fill_the_memory() {
 fn a_procedure_named_init_is_special_only_if_nothing_calls_it() {
     let calls = |source: &str| {
         let program = program(source);
-        let main = program.procs.ids().find(|proc| program.procs[*proc].name == "main").expect("main");
+        let main = program.procs().ids().find(|proc| program.procs()[*proc].name == "main").expect("main");
         crate::common::edges(&program, main).matches("init()").count()
     };
     assert_eq!(calls("void init() begin skip; end void main() begin skip; end"), 1);

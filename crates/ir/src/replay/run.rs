@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
         entry: &[(VarId, i64)],
         caller: Option<&Opened>,
     ) -> Result<Self, String> {
-        let proc = program.procs.get(id).ok_or("no such procedure")?;
+        let proc = program.procs().get(id).ok_or("no such procedure")?;
         let mut run = Run {
             program,
             effects,
@@ -93,9 +93,9 @@ impl<'a> Run<'a> {
         }
         for &(var, value) in entry {
             run.in_scope(var)?;
-            in_type(program.vars[var].ty, value)?;
+            in_type(program.vars()[var].ty, value)?;
             if caller.is_some() && passed(var) {
-                return Err(format!("chooses {}, which the call passes", program.vars[var].name));
+                return Err(format!("chooses {}, which the call passes", program.vars()[var].name));
             }
             run.cells.insert(var, Cell::Known(value));
         }
@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
     }
 
     fn in_scope(&self, var: VarId) -> Result<(), String> {
-        match self.program.vars.get(var).map(|var| var.scope) {
+        match self.program.vars().get(var).map(|var| var.scope) {
             Some(Scope::Global) => Ok(()),
             Some(Scope::Local(proc)) if proc == self.proc => Ok(()),
             _ => Err(format!("{var} is not in scope")),
@@ -114,7 +114,7 @@ impl<'a> Run<'a> {
         if let Some(cell) = self.cells.get(var) {
             return cell;
         }
-        let proc = &self.program.procs[self.proc];
+        let proc = &self.program.procs()[self.proc];
         if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
     }
 
@@ -124,7 +124,7 @@ impl<'a> Run<'a> {
         if self.opened.is_some() || self.returned.is_some() {
             return Err("goes on after the frame was left".into());
         }
-        let edge: &'a Edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+        let edge: &'a Edge = self.program.edges().get(step.edge).ok_or("no such edge")?;
         if edge.from != self.loc {
             return Err(format!("{} leaves {}, but the run is at {}", step.edge, edge.from, self.loc));
         }
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
         if effect.proc != callee {
             return Err(format!("{call} is a run of another procedure"));
         }
-        let params = self.program.procs[callee].params();
+        let params = self.program.procs()[callee].params();
         let passed = |var: VarId| match params.iter().position(|&param| param == var) {
             Some(at) => args[at],
             None => self.cell(var),
@@ -223,7 +223,7 @@ impl<'a> Run<'a> {
         for &(var, value) in &effect.entry {
             let arrives = self.program.is_global(var) || params.contains(&var);
             if arrives && passed(var) != Cell::Known(value) {
-                let name = &self.program.vars[var].name;
+                let name = &self.program.vars()[var].name;
                 return Err(format!("{call} counts on {name} = {value}, which is not passed"));
             }
         }
@@ -275,7 +275,7 @@ impl<'a> Run<'a> {
         self.opened = None;
         self.adopt(globals);
         self.noted.clear();
-        if let Action::Call { results, .. } = &self.program.edges[call].action {
+        if let Action::Call { results, .. } = &self.program.edges()[call].action {
             let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
             self.set(received.collect::<Vec<_>>());
         }

@@ -113,7 +113,7 @@ impl<'a> Machine<'a> {
     /// The machine of a program with threads, in which every procedure has all globals.
     pub fn threads(program: &'a Program) -> Self {
         let scopes = Scopes::full(program);
-        let named: Vec<VarId> = program.atomic.into_iter().collect();
+        let named: Vec<VarId> = program.atomic().into_iter().collect();
         let live = Live::threads(program, &scopes, &named);
         Machine::with(program, scopes, live)
     }
@@ -147,7 +147,7 @@ impl<'a> Machine<'a> {
 
     /// Whom an edge calls.
     pub fn callee(&self, id: EdgeId) -> ProcId {
-        match self.program.edges[id].action {
+        match self.program.edges()[id].action {
             Action::Call { callee, .. } => callee,
             _ => unreachable!("only calls have callees"),
         }
@@ -160,7 +160,7 @@ impl<'a> Machine<'a> {
 
     /// Opens the fields that do not matter at a location.
     pub fn forget(&self, loc: LocId, row: &mut [u64]) {
-        let layout = self.layout(self.program.locs[loc].proc);
+        let layout = self.layout(self.program.locs()[loc].proc);
         let live = self.live.at(self.program, loc);
         for (at, field) in layout.fields.iter().enumerate() {
             if !bits::contains(live, at) {
@@ -178,14 +178,14 @@ struct Compiler<'m, 'a> {
 
 impl Compiler<'_, '_> {
     fn compile(mut self) -> Compiled {
-        let edge = &self.machine.program.edges[self.id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[self.id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let code = match &edge.action {
             Action::Assume(condition) => {
                 Code::Update { sets: Vec::new(), guard: Some(self.formula(condition, proc, &[])) }
             }
             Action::Havoc(vars) => {
-                let any = |&var: &VarId| Expr::choice(self.machine.program.vars[var].ty);
+                let any = |&var: &VarId| Expr::choice(self.machine.program.vars()[var].ty);
                 let values: Vec<Expr> = vars.iter().map(any).collect();
                 self.update(proc, edge.to, vars, &values, None)
             }
@@ -247,7 +247,7 @@ impl Compiler<'_, '_> {
         results: &[Option<VarId>],
     ) -> Call {
         let machine = self.machine;
-        let entry = machine.program.procs[callee].entry;
+        let entry = machine.program.procs()[callee].entry;
         let touched = machine.scopes.globals(callee);
         let mut passed = Vec::with_capacity(args.len());
         for (at, value) in args.iter().enumerate() {
@@ -294,7 +294,7 @@ impl Compiler<'_, '_> {
             code.push(match op {
                 Op::Const(ty, value) => Ins::Const(ty, value),
                 Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
-                Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars[var].ty),
+                Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars()[var].ty),
                 Op::Choice(ty) => {
                     self.choices.push(ty);
                     Ins::Choice(self.choices.len() as u32 - 1)

@@ -368,7 +368,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.only = false;
         // What waits here.
         self.out.clear();
-        self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs[site.to].proc).open);
+        self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs()[site.to].proc).open);
         for &field in &call.kept {
             let value = self.one(site, field)?;
             site.fields[field].set(&mut self.out, value);
