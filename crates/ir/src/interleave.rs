@@ -20,6 +20,7 @@ use crate::program::{Edge, Program};
 use crate::step::{Places, Valuation};
 use crate::task::Schedule;
 use crate::types::Type;
+use crate::value::Value;
 use crate::walk::{Configuration, Pending, successors};
 use std::collections::HashSet;
 
@@ -75,13 +76,13 @@ impl Found {
 struct Stack {
     pending: Vec<Pending>,
     loc: LocId,
-    locals: Vec<i64>,
+    locals: Vec<Value>,
 }
 
 /// All there is at one moment of a run.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Moment {
-    globals: Vec<i64>,
+    globals: Vec<Value>,
     /// The stacks of the threads; none of one that has not run yet.
     stacks: Vec<Option<Stack>>,
     /// The thread that runs, and whether it has made a step in this context.
@@ -177,7 +178,7 @@ impl Search<'_> {
             return Vec::new();
         }
         let all = self.places.all_globals(program);
-        let ends: Vec<Vec<i64>> = match program.prologue() {
+        let ends: Vec<Vec<Value>> = match program.prologue() {
             None => all,
             Some(prologue) => {
                 let start = |globals| Moment { globals, stacks: vec![None], running: 0, moved: false };
@@ -191,7 +192,7 @@ impl Search<'_> {
             }
         };
         self.seen.clear();
-        let ends: HashSet<Vec<i64>> = ends.into_iter().collect();
+        let ends: HashSet<Vec<Value>> = ends.into_iter().collect();
         let none = vec![None; program.threads().len()];
         let first = |globals| Moment { globals, stacks: none.clone(), running: 0, moved: false };
         ends.into_iter().map(first).collect()
@@ -224,7 +225,7 @@ impl Search<'_> {
         let ended = stack.pending.is_empty() && stack.loc == program.procs()[main].exit;
         let valuation = Valuation { globals: moment.globals.clone(), locals: Vec::new() };
         let atomic =
-            program.atomic().is_some_and(|atomic| self.places.read(program, &valuation, atomic) != 0);
+            program.atomic().is_some_and(|atomic| self.places.read(program, &valuation, atomic).is_true());
         ended || !program.locs()[stack.loc].inner && !atomic
     }
 

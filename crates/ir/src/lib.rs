@@ -1,7 +1,7 @@
 //! Room `ir`: what a recursive program means.
 //!
 //! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
-//! a program is ([`program`], [`expr`], [`types`]), when it is well formed ([`mod@validate`]), how it is written
+//! a program is ([`program`], [`expr`], [`types`], [`value`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
 //! believed ([`mod@replay`]). It also holds the [`oracle`]
 //! and, for programs with threads, [`interleave`]: slow and simple, they decide by brute force, and every engine is
@@ -24,6 +24,7 @@ pub mod text;
 pub mod trace;
 pub mod types;
 pub mod validate;
+pub mod value;
 pub mod walk;
 
 pub use expr::{Expr, Op};
@@ -37,3 +38,4 @@ pub use task::{Ask, Bound, Prefer, Query, Schedule, Task};
 pub use trace::{Context, Position, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};
+pub use value::Value;

@@ -21,14 +21,15 @@ use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;
 use crate::program::{Action, Program};
 use crate::step::{Outcome, Places, Valuation, outcomes, resume};
+use crate::value::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A procedure with the values of globals and parameters it was entered with.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Entry {
     proc: ProcId,
-    globals: Vec<i64>,
-    params: Vec<i64>,
+    globals: Vec<Value>,
+    params: Vec<Value>,
 }
 
 /// Where an activation can be.
@@ -40,7 +41,7 @@ struct Fact {
 }
 
 /// How a procedure ends: globals and results.
-type End = (Vec<i64>, Vec<i64>);
+type End = (Vec<Value>, Vec<Value>);
 
 /// The program was too large to be judged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,14 +8,15 @@ use crate::expr::Expr;
 use crate::ids::{ProcId, Table, VarId};
 use crate::program::{Action, Program, Scope};
 use crate::types::Type;
+use crate::value::Value;
 
 /// The values of all globals, and of the locals of one activation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Valuation {
     /// One number per global, in the order of their ids.
-    pub globals: Vec<i64>,
+    pub globals: Vec<Value>,
     /// One number per local, in the order of [`crate::Proc::locals`].
-    pub locals: Vec<i64>,
+    pub locals: Vec<Value>,
 }
 
 /// What taking an edge leads to.
@@ -24,9 +25,9 @@ pub enum Outcome {
     /// The same activation goes on with this valuation.
     Move(Valuation),
     /// A procedure starts with these values of its parameters.
-    Call(Vec<i64>),
+    Call(Vec<Value>),
     /// The activation ends with these results.
-    Return(Vec<i64>),
+    Return(Vec<Value>),
 }
 
 /// Where each variable's value stands in a [`Valuation`].
@@ -51,7 +52,7 @@ impl Places {
     }
 
     /// The value of a variable.
-    pub fn read(&self, program: &Program, valuation: &Valuation, var: VarId) -> i64 {
+    pub fn read(&self, program: &Program, valuation: &Valuation, var: VarId) -> Value {
         match program.vars()[var].scope {
             Scope::Global => valuation.globals[self.place[var]],
             Scope::Local(_) => valuation.locals[self.place[var]],
@@ -59,7 +60,7 @@ impl Places {
     }
 
     /// Stores a value.
-    pub fn write(&self, program: &Program, valuation: &mut Valuation, var: VarId, value: i64) {
+    pub fn write(&self, program: &Program, valuation: &mut Valuation, var: VarId, value: Value) {
         match program.vars()[var].scope {
             Scope::Global => valuation.globals[self.place[var]] = value,
             Scope::Local(_) => valuation.locals[self.place[var]] = value,
@@ -67,12 +68,12 @@ impl Places {
     }
 
     /// All valuations of the globals.
-    pub fn all_globals(&self, program: &Program) -> Vec<Vec<i64>> {
+    pub fn all_globals(&self, program: &Program) -> Vec<Vec<Value>> {
         all_values(&self.globals.iter().map(|&var| program.vars()[var].ty).collect::<Vec<_>>())
     }
 
     /// All valuations of a procedure's locals that start with these values of its parameters.
-    pub fn all_locals(&self, program: &Program, proc: ProcId, params: &[i64]) -> Vec<Vec<i64>> {
+    pub fn all_locals(&self, program: &Program, proc: ProcId, params: &[Value]) -> Vec<Vec<Value>> {
         let rest = &program.procs()[proc].locals[params.len()..];
         let types: Vec<Type> = rest.iter().map(|&var| program.vars()[var].ty).collect();
         let all = all_values(&types).into_iter();
@@ -81,10 +82,10 @@ impl Places {
 }
 
 /// All tuples of values of these types.
-pub fn all_values(types: &[Type]) -> Vec<Vec<i64>> {
+pub fn all_values(types: &[Type]) -> Vec<Vec<Value>> {
     let mut all = vec![Vec::new()];
     for ty in types {
-        let longer = |tuple: Vec<i64>| (ty.min()..=ty.max()).map(move |v| [&tuple[..], &[v]].concat());
+        let longer = |tuple: Vec<Value>| ty.values().map(move |v| [&tuple[..], &[v]].concat());
         all = all.into_iter().flat_map(longer).collect();
     }
     all
@@ -130,22 +131,22 @@ fn outcome(
     places: &Places,
     action: &Action,
     old: &Valuation,
-    choices: &[i64],
+    choices: &[Value],
 ) -> Result<Option<Outcome>, Overflow> {
     let mut choices = choices.iter().map(|&value| Cell::Known(value));
-    let mut value = |expr: &Expr, new: &Valuation| -> Result<i64, Overflow> {
+    let mut value = |expr: &Expr, new: &Valuation| -> Result<Value, Overflow> {
         let cell = eval(expr, &Values { program, places, old, new }, &mut choices)?;
         Ok(cell.known().expect("known values give known results"))
     };
     Ok(match action {
-        Action::Assume(condition) => (value(condition, old)? != 0).then(|| Outcome::Move(old.clone())),
+        Action::Assume(condition) => value(condition, old)?.is_true().then(|| Outcome::Move(old.clone())),
         Action::Assign { targets, values, constraint } => {
             let mut new = old.clone();
             for (&target, expr) in targets.iter().zip(values) {
                 places.write(program, &mut new, target, value(expr, old)?);
             }
             let allowed = match constraint {
-                Some(constraint) => value(constraint, &new)? != 0,
+                Some(constraint) => value(constraint, &new)?.is_true(),
                 None => true,
             };
             allowed.then_some(Outcome::Move(new))
@@ -172,8 +173,8 @@ pub fn resume(
     places: &Places,
     action: &Action,
     caller: &Valuation,
-    globals: &[i64],
-    returned: &[i64],
+    globals: &[Value],
+    returned: &[Value],
 ) -> Valuation {
     let Action::Call { results, .. } = action else { panic!("only calls are resumed") };
     let mut after = Valuation { globals: globals.to_vec(), locals: caller.locals.clone() };
@@ -193,8 +194,8 @@ mod tests {
     fn tuples_are_counted_once_each() {
         let all = all_values(&[Type::Bool, Type::Int(2)]);
         assert_eq!(all.len(), 8);
-        assert_eq!(all[0], [0, -2]);
-        assert_eq!(all[7], [1, 1]);
-        assert_eq!(all_values(&[]), [Vec::<i64>::new()]);
+        assert_eq!(all[0], [0, -2].map(Value::new));
+        assert_eq!(all[7], [1, 1].map(Value::new));
+        assert_eq!(all_values(&[]), [Vec::<Value>::new()]);
     }
 }

@@ -7,10 +7,11 @@
 use crate::ids::{EdgeId, LocId};
 use crate::program::{Action, Program};
 use crate::step::{Outcome, Places, Valuation, outcomes, resume};
+use crate::value::Value;
 use std::collections::HashSet;
 
 /// A pending activation: the call that is open, and the caller's locals.
-pub(crate) type Pending = (EdgeId, Vec<i64>);
+pub(crate) type Pending = (EdgeId, Vec<Value>);
 
 /// All there is at one moment of a run of one stack.
 #[derive(Clone, PartialEq, Eq, Hash)]

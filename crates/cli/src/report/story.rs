@@ -10,7 +10,7 @@ use super::repeats::repeats;
 use super::words::{Values, Words};
 use crate::args::Detail;
 use postbop_ir::replay::{Change, Changes, Completed};
-use postbop_ir::{Action, Context, Id, ProcId, Program, SegmentId, Step, Trace, VarId};
+use postbop_ir::{Action, Context, Id, ProcId, Program, SegmentId, Step, Trace, Value, VarId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -345,6 +345,6 @@ impl<'a> Teller<'a> {
     }
 }
 
-fn some(values: &Values) -> impl Iterator<Item = (VarId, Option<i64>)> {
+fn some(values: &Values) -> impl Iterator<Item = (VarId, Option<Value>)> {
     values.iter().map(|(&var, &value)| (var, Some(value)))
 }

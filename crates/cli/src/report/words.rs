@@ -1,11 +1,11 @@
 //! Room `cli/report`: how steps and values are put into words.
 
 use crate::input::Input;
-use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, VarId};
+use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, Value, VarId};
 use std::collections::{BTreeMap, HashMap};
 
 /// The values known at some point.
-pub type Values = BTreeMap<VarId, i64>;
+pub type Values = BTreeMap<VarId, Value>;
 
 /// How steps and values are put into words.
 pub struct Words<'a> {
@@ -34,9 +34,9 @@ impl<'a> Words<'a> {
     }
 
     /// Values by name.
-    pub fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
+    pub fn list(&self, values: impl Iterator<Item = (VarId, Option<Value>)>) -> String {
         let shown = values.filter(|(var, _)| !self.program.vars()[*var].is_hidden());
-        let item = |(var, value): (VarId, Option<i64>)| {
+        let item = |(var, value): (VarId, Option<Value>)| {
             Some(format!("{}={}", self.program.vars()[var].name, value?))
         };
         shown.filter_map(item).collect::<Vec<_>>().join(", ")
@@ -84,10 +84,10 @@ impl<'a> Words<'a> {
 
 /// The index and the length in a condition that an index is out of range, as the front end writes it: the index, the
 /// length, a comparison.
-fn bounds(condition: &Expr, values: &Values) -> Option<(i64, i64)> {
+fn bounds(condition: &Expr, values: &Values) -> Option<(Value, i64)> {
     let compared = condition.code.iter().position(|op| matches!(op, Op::Lt | Op::Le))?;
     let Op::Const(_, last) = *condition.code.get(compared.checked_sub(1)?)? else { return None };
-    let length = if condition.code[compared] == Op::Lt { last } else { last + 1 };
+    let length = if condition.code[compared] == Op::Lt { last.get() } else { last.get() + 1 };
     match condition.code[..compared - 1] {
         [Op::Var(var)] => Some((*values.get(&var)?, length)),
         [Op::Const(_, index)] => Some((index, length)),

@@ -17,7 +17,7 @@ use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::wiring::Wiring;
 use crate::threads::resume_points::{resume_points, shared};
 use postbop_front::fix::{Piece, Signature, Sort};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, VarId};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Value, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::bits;
 use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply, literals};
@@ -110,15 +110,15 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// The values that literals give to the globals that matter, given the levels of a copy of all globals; what they leave
     /// open is zero.
-    pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, i64)> {
+    pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, Value)> {
         let (program, scopes) = (self.machine.program, &self.machine.scopes);
         let state = [Vec::new(), Vec::new(), levels.to_vec()];
         let value = |(field, &var): (usize, &VarId)| {
             let bits = self.levels(program.main(), field, &state);
             let value = bits.iter().rev().fold(0i64, |value, &level| value << 1 | truth(level) as i64);
             let spare = 64 - bits.len();
-            let signed = program.vars()[var].ty.min() < 0;
-            (var, if signed { value << spare >> spare } else { value })
+            let signed = program.vars()[var].ty.min() < Value::ZERO;
+            (var, Value::new(if signed { value << spare >> spare } else { value }))
         };
         let entry = program.procs()[program.main()].entry;
         let globals = scopes.globals(program.main()).iter().enumerate();
@@ -185,7 +185,7 @@ impl<'m, 'a> Template<'m, 'a> {
                 let global = program.is_global(var);
                 let var = &program.vars()[var];
                 let bits = slots.iter().rev().map(|slot| self.bit[slot].1).collect();
-                let piece = Piece { bits, signed: var.ty.min() < 0 };
+                let piece = Piece { bits, signed: var.ty.min() < Value::ZERO };
                 let name = if global { var.name.clone() } else { format!("{}.{}", data.name, var.name) };
                 pieces.insert((if global { GLOBAL } else { LOCAL }, name), piece);
             }

@@ -9,7 +9,7 @@
 //! A value with a choice may be written down once only: it is chosen once.
 
 use super::draft::{Draft, Made};
-use postbop_ir::{Action, Expr, Op, Program, Type, VarId};
+use postbop_ir::{Action, Expr, Op, Program, Type, Value, VarId};
 use smallvec::{SmallVec, smallvec};
 
 /// A composed action has at most so many operators ...
@@ -19,12 +19,12 @@ const MOST_CHOSEN: usize = 8;
 
 /// Whether an action does nothing.
 pub fn is_skip(action: &Action) -> bool {
-    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value != 0))
+    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value.is_true()))
 }
 
 /// Whether no run gets past an action.
 pub fn blocks(action: &Action) -> bool {
-    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, 0)]))
+    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, Value::FALSE)]))
 }
 
 /// The number of operators of an action.

@@ -45,7 +45,7 @@ use super::fold::Folder;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, VarId};
+use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -53,7 +53,7 @@ use rustc_hash::FxHashMap as HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stored {
     Nothing,
-    Always(i64),
+    Always(Value),
     Various,
 }
 

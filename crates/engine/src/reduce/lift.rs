@@ -5,7 +5,7 @@
 
 use super::action::{blocks, is_skip};
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Id, ProcId, Segment, Step, Trace};
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, ProcId, Segment, Step, Trace, Value};
 use rustc_hash::FxHashMap as HashMap;
 
 /// For each edge of a reduced program its run.
@@ -139,7 +139,7 @@ impl Lift {
     }
 
     /// The outcomes of all choices of a run.
-    fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<i64>> {
+    fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<Value>> {
         match self.origins.binary_search_by_key(&step.edge.0, |(edge, _)| *edge) {
             Err(_) => step.choices().to_vec(),
             Ok(found) => {

@@ -77,7 +77,7 @@ impl Walk<'_, '_, '_> {
         self.begun(running);
         let globals = self.program.globals().enumerate();
         let fields = &self.machine.layout(self.program.threads()[ThreadId(0)].main).fields;
-        let known = globals.filter_map(|(at, var)| Some((var, fields[at].get(&self.globals)?)));
+        let known = globals.filter_map(|(at, var)| Some((var, fields[at].value(&self.globals)?)));
         self.initial.extend(known);
         self.initial.sort_unstable();
         contexts.iter_mut().for_each(|context| context.steps.reverse());
@@ -108,7 +108,7 @@ impl Walk<'_, '_, '_> {
         let globals = self.machine.scopes.globals(proc).len();
         let fields = &self.machine.layout(proc).fields[globals..];
         let locals = self.program.procs()[proc].locals.iter().zip(fields).skip(from);
-        let mut known: Known = locals.filter_map(|(&var, field)| Some((var, field.get(goal)?))).collect();
+        let mut known: Known = locals.filter_map(|(&var, field)| Some((var, field.value(goal)?))).collect();
         known.sort_unstable();
         known
     }

@@ -34,7 +34,7 @@ use super::translation::{EdgeMeaning, Translation};
 use crate::engine::Unsupported;
 use postbop_ir::{
     Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId, Type,
-    Var, VarId,
+    Value, Var, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -216,7 +216,8 @@ impl Product<'_> {
         let entry = self.out.procs()[self.main].entry;
         let zero =
             self.stands.iter().map(|&var| (var, self.place)).chain(self.count.map(|(var, ty, _)| (var, ty)));
-        let (targets, values): (Vec<VarId>, Vec<Expr>) = zero.map(|(var, ty)| (var, constant(ty, 0))).unzip();
+        let (targets, values): (Vec<VarId>, Vec<Expr>) =
+            zero.map(|(var, ty)| (var, constant(ty, Value::ZERO))).unzip();
         self.edge(entry, at, Action::Assign { targets, values, constraint: None }, EdgeMeaning::Nothing);
         // The prologue stays as it is, with its calls.
         let thread = program.thread_of();
@@ -298,8 +299,8 @@ impl Product<'_> {
         let counts = !matches!(self.schedule, Some(Schedule::Rounds(_))) || other < thread;
         if let Some((count, ty, most)) = self.count.filter(|_| counts) {
             targets.push(count);
-            values.push(Expr::new([Op::Var(count), Op::Const(ty, 1), Op::Add(ty)]));
-            let room = Expr::new([Op::Var(count), Op::Const(ty, most as i64), Op::Lt]);
+            values.push(Expr::new([Op::Var(count), Op::Const(ty, 1u32.into()), Op::Add(ty)]));
+            let room = Expr::new([Op::Var(count), Op::Const(ty, most.into()), Op::Lt]);
             constraint = Some(match constraint {
                 Some(free) => both(free, room),
                 None => room,

@@ -33,7 +33,7 @@ use super::script::Script;
 use super::translation::{EdgeMeaning, Translation};
 use postbop_ir::{
     Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId,
-    Type, VarId,
+    Type, Value, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -124,7 +124,7 @@ impl Vars {
 
     /// That the slot at hand is before this one.
     fn before(&self, slot: u32) -> Expr {
-        Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot as i64), Op::Lt])
+        Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot.into()), Op::Lt])
     }
 }
 
@@ -217,7 +217,7 @@ impl Translator<'_> {
             }
             return all;
         }
-        for (slot, &left) in (0..).zip(&self.vars.left) {
+        for (slot, &left) in (0u32..).zip(&self.vars.left) {
             all = all.set(left, either(Expr::var(left), self.vars.in_slot(slot)));
         }
         // The last slot may be left anyhow.
@@ -236,7 +236,7 @@ impl Translator<'_> {
         let owner =
             (!self.rounds).then(|| equals(self.vars.owners[slot as usize], self.vars.owner_type, thread.0));
         all.copy(&self.vars.shared, &from[slot as usize])
-            .set(self.vars.slot, constant(self.vars.slot_type, slot as i64))
+            .set(self.vars.slot, constant(self.vars.slot_type, slot))
             .when(owner)
     }
 
@@ -249,7 +249,7 @@ impl Translator<'_> {
         let last = self.out.loc(main, Span::default());
         let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit, &self.vars.over]);
         let clear = flags.fold(Assign::default(), |all, &flag| all.set(flag, Expr::bool(false)));
-        let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, 0));
+        let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, Value::ZERO));
         self.edge(entry, at, clear.action(), EdgeMeaning::Nothing);
         if let Some(prologue) = program.prologue() {
             let after = self.out.loc(main, Span::default());
@@ -295,7 +295,7 @@ impl Translator<'_> {
         }
         if let Some(script) = self.script {
             for (&owner, thread) in self.vars.owners.iter().zip(&script.owners) {
-                all = all.set(owner, constant(self.vars.owner_type, thread.0 as i64));
+                all = all.set(owner, constant(self.vars.owner_type, thread.0));
             }
             for (copies, known) in self.vars.begin.iter().zip(&script.begins).skip(1) {
                 for (var, value) in known {
@@ -305,11 +305,12 @@ impl Translator<'_> {
                 }
             }
         }
-        let threads = self.task.program.threads().len() as i64;
+        let threads = self.task.program.threads().len() as u32;
         if self.script.is_none() && threads > 1 {
             // A switch is to another thread, so no two slots in a row are of one.
-            let among =
-                |owner| Expr::new([Op::Var(owner), Op::Const(self.vars.owner_type, threads - 1), Op::Le]);
+            let among = |owner| {
+                Expr::new([Op::Var(owner), Op::Const(self.vars.owner_type, (threads - 1).into()), Op::Le])
+            };
             let differ = |pair: &[VarId]| Expr::new([Op::Var(pair[0]), Op::Var(pair[1]), Op::Eq, Op::Not]);
             all = self.vars.owners.iter().fold(all, |all, &owner| all.when(among(owner)));
             all = self.vars.owners.windows(2).fold(all, |all, pair| all.when(differ(pair)));
@@ -355,9 +356,10 @@ impl Translator<'_> {
             }
             return all;
         }
-        for (slot, &left) in (0..).zip(&self.vars.left) {
+        for (slot, &left) in (0u32..).zip(&self.vars.left) {
             // A slot before the end was left.
-            let after = Expr::new([Op::Var(self.vars.end), Op::Const(self.vars.slot_type, slot), Op::Le]);
+            let after =
+                Expr::new([Op::Var(self.vars.end), Op::Const(self.vars.slot_type, slot.into()), Op::Le]);
             all = both(all, either(Expr::var(left), after));
         }
         all

@@ -7,7 +7,7 @@ use super::lower::Lowering;
 use super::lower_expr::Element;
 use super::scope::NONE;
 use super::tree::*;
-use postbop_ir::{Action, CheckKind, Expr, LocId, Op, Type, VarId};
+use postbop_ir::{Action, CheckKind, Expr, LocId, Op, Type, Value, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The longest value that is worth copying for each element of an array.
@@ -45,10 +45,10 @@ impl Stores {
 
     /// Stores to the element that an index names: each element keeps its value where it is not the one.
     fn set_one_of(&mut self, (first, len): (VarId, u32), index: &[Op], ty: Type, value: &[Op]) {
-        for element in (0..len).filter(|element| ty.contains(i64::from(*element))) {
+        for element in (0..len).filter(|element| ty.contains(Value::from(*element))) {
             let var = VarId(first.0 + element);
             let mut code = index.to_vec();
-            code.extend([Op::Const(ty, i64::from(element)), Op::Eq]);
+            code.extend([Op::Const(ty, element.into()), Op::Eq]);
             code.extend(value);
             match self.position(var) {
                 Some(at) => code.extend_from_slice(&self.values[at]),

@@ -20,7 +20,7 @@ use super::concurrent::Concurrent;
 use super::lower::{Copy, Lowering, Opening, Role};
 use super::lower_live::{Move, live};
 use super::tree::*;
-use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Span, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Span, Type, Value, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -38,14 +38,14 @@ pub struct Threads<'a> {
     clears: Option<EdgeId>,
     starts: Vec<Start>,
     /// Where the copies of procedures that are started go on, by the number of the starting statement.
-    landings: Vec<(ProcId, i64, LocId)>,
+    landings: Vec<(ProcId, Value, LocId)>,
     /// The hidden variable by which a thread gets a local of a procedure, by its place among the locals.
     mail: FxHashMap<(u32, u32, usize), VarId>,
 }
 
 /// A statement of some copy that starts a thread.
 struct Start {
-    site: i64,
+    site: Value,
     proc: ProcId,
     owner: u32,
     from: LocId,
@@ -144,8 +144,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// The number of a statement among those that start a thread, counted from 1.
-    pub fn site(&self, stmt: usize) -> Option<i64> {
-        self.sites().binary_search(&(stmt as u32)).ok().map(|at| at as i64 + 1)
+    pub fn site(&self, stmt: usize) -> Option<Value> {
+        self.sites().binary_search(&(stmt as u32)).ok().map(|at| Value::from(at as u32 + 1))
     }
 
     /// Whether a global is in scope of the procedure under way.
@@ -323,7 +323,7 @@ impl<'a> Lowering<'a> {
             }
             let limit = self.out.inner(start.proc, start.span);
             let last = self.special().started.last().copied();
-            let full = last.map_or(Expr::bool(true), |last| self.equals(last, 0).negated());
+            let full = last.map_or(Expr::bool(true), |last| self.equals(last, Value::ZERO).negated());
             self.out.edge(start.from, limit, Action::Assume(full), start.span);
             self.out.no_room(limit);
         }
@@ -347,8 +347,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// For each starting statement the places of the locals that the new thread needs.
-    fn passed(&self, starts: &[Start]) -> FxHashMap<i64, Vec<usize>> {
-        let mut passed: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
+    fn passed(&self, starts: &[Start]) -> FxHashMap<Value, Vec<usize>> {
+        let mut passed: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
         let mut moves: FxHashMap<ProcId, Vec<Move>> = FxHashMap::default();
         for start in starts {
             let reads = start.args.iter().flat_map(Expr::reads).collect();
@@ -381,7 +381,7 @@ impl<'a> Lowering<'a> {
     fn start_action(
         &mut self,
         start: &Start,
-        passed: &FxHashMap<i64, Vec<usize>>,
+        passed: &FxHashMap<Value, Vec<usize>>,
         at: usize,
         first: u32,
     ) -> Action {
@@ -390,7 +390,7 @@ impl<'a> Lowering<'a> {
         let ty = self.out.vars()[started[at]].ty;
         let mut targets = vec![started[at]];
         let mut values = vec![Expr::new([Op::Const(ty, start.site)])];
-        let stmt = self.sites()[start.site as usize - 1];
+        let stmt = self.sites()[start.site.get() as usize - 1];
         let def = self.started(stmt, owner).def;
         match start.landing {
             Some(_) => {
@@ -414,9 +414,9 @@ impl<'a> Lowering<'a> {
                 values.push(Expr::var(VarId(mine + element)));
             }
         }
-        let mut free = self.equals(started[at], 0).code.into_vec();
+        let mut free = self.equals(started[at], Value::ZERO).code.into_vec();
         if at > 0 {
-            free.extend(self.equals(started[at - 1], 0).negated().code.iter());
+            free.extend(self.equals(started[at - 1], Value::ZERO).negated().code.iter());
             free.push(Op::And);
         }
         Action::Assign { targets, values, constraint: Some(Expr::new(free)) }
@@ -435,7 +435,7 @@ impl<'a> Lowering<'a> {
         mail
     }
 
-    fn equals(&self, var: VarId, value: i64) -> Expr {
+    fn equals(&self, var: VarId, value: Value) -> Expr {
         Expr::new([Op::Var(var), Op::Const(self.out.vars()[var].ty, value), Op::Eq])
     }
 
@@ -454,7 +454,7 @@ impl<'a> Lowering<'a> {
                 .collect();
             let results = vec![None; self.out.procs()[callee].results.len()];
             let (chosen, back) = (self.out.inner(main, span), self.out.loc(main, span));
-            let condition = self.equals(started, at as i64 + 1);
+            let condition = self.equals(started, Value::from(at as u32 + 1));
             self.out.edge(entry, chosen, Action::Assume(condition), span);
             self.out.edge(chosen, back, Action::Call { callee, args, results }, span);
             self.out.edge(back, exit, Action::Return(Vec::new()), span);
@@ -468,5 +468,5 @@ fn set(var: VarId, value: Expr) -> Action {
 }
 
 fn zero(ty: Type) -> Expr {
-    Expr::new([Op::Const(ty, 0)])
+    Expr::new([Op::Const(ty, Value::ZERO)])
 }

@@ -332,7 +332,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn constant(&self, value: i64) -> Op {
-        Op::Const(self.out.vars()[self.shared].ty, value)
+        Op::Const(self.out.vars()[self.shared].ty, value.into())
     }
 
     /// Where the procedure at hand ends in a bad configuration.

@@ -7,6 +7,7 @@ use crate::eval::Cell;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::Program;
 use crate::trace::{Context, Step};
+use crate::value::Value;
 
 /// One thread: its pending frames, each but the innermost with the call that is open.
 struct Stack<'a> {
@@ -25,7 +26,7 @@ impl<'a> Stack<'a> {
 pub(super) struct Player<'a, 'g> {
     program: &'a Program,
     effects: &'a Table<SegmentId, Effect>,
-    initial: &'a [(VarId, i64)],
+    initial: &'a [(VarId, Value)],
     globals: Cells,
     /// The prologue, then the threads, as far as they have run.
     stacks: Vec<Option<Stack<'a>>>,
@@ -39,7 +40,7 @@ impl<'a, 'g> Player<'a, 'g> {
     pub(super) fn new(
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
-        initial: &'a [(VarId, i64)],
+        initial: &'a [(VarId, Value)],
         goes_on: &'g mut dyn FnMut() -> bool,
     ) -> Result<Self, Rejected> {
         let stacks = (0..=program.threads().len()).map(|_| None).collect();
@@ -176,7 +177,7 @@ impl<'a, 'g> Player<'a, 'g> {
             return Err("is left within a statement".into());
         }
         match self.program.atomic().map(|atomic| run.known(atomic)) {
-            None | Some(Some(0)) => Ok(()),
+            None | Some(Some(Value::FALSE)) => Ok(()),
             Some(Some(_)) => Err("is left in an atomic section".into()),
             Some(None) => Err("is left where `atomic` is not known to be 0".into()),
         }

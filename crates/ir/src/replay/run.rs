@@ -7,6 +7,7 @@ use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
 use crate::trace::{Known, Step};
 use crate::types::Type;
+use crate::value::Value;
 
 /// What a completed call does, in terms of what was at its entry.
 pub(super) struct Effect {
@@ -39,7 +40,7 @@ pub(super) struct Run<'a> {
     /// Whether to note changes.
     pub(super) notes: bool,
     /// The variables of which something else is known after the last step.
-    pub(super) noted: Vec<(VarId, Option<i64>)>,
+    pub(super) noted: Vec<(VarId, Option<Value>)>,
 }
 
 /// The valuations before and after an assignment.
@@ -65,7 +66,7 @@ impl<'a> Run<'a> {
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
         id: ProcId,
-        entry: &[(VarId, i64)],
+        entry: &[(VarId, Value)],
         caller: Option<&Opened>,
     ) -> Result<Self, String> {
         let proc = program.procs().get(id).ok_or("no such procedure")?;
@@ -172,12 +173,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn choices(&self, action: &Action, given: &[Option<i64>]) -> Result<Vec<Cell>, String> {
+    fn choices(&self, action: &Action, given: &[Option<Value>]) -> Result<Vec<Cell>, String> {
         let types: Vec<Type> = self.program.choices(action).collect();
         if types.len() != given.len() {
             return Err(format!("makes {} choices, not {}", types.len(), given.len()));
         }
-        let cell = |(ty, choice): (Type, &Option<i64>)| match *choice {
+        let cell = |(ty, choice): (Type, &Option<Value>)| match *choice {
             None => Ok(Cell::Any),
             Some(value) => in_type(ty, value).map(|()| Cell::Known(value)),
         };
@@ -197,7 +198,7 @@ impl<'a> Run<'a> {
         choices: &mut std::vec::IntoIter<Cell>,
     ) -> Result<(), String> {
         match eval(condition, &Two { old: self, new }, choices) {
-            Ok(Cell::Known(0)) => Err("its condition is false".into()),
+            Ok(Cell::Known(Value::FALSE)) => Err("its condition is false".into()),
             Ok(Cell::Known(_)) => Ok(()),
             Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
             Err(_) => Err("an integer does not fit in 64 bits".into()),
@@ -259,7 +260,7 @@ impl<'a> Run<'a> {
     }
 
     /// The locals whose values are known.
-    pub(super) fn locals(&self) -> Vec<(VarId, Option<i64>)> {
+    pub(super) fn locals(&self) -> Vec<(VarId, Option<Value>)> {
         let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));
         local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
     }
@@ -282,7 +283,7 @@ impl<'a> Run<'a> {
     }
 
     /// What is known of a variable.
-    pub(super) fn known(&self, var: VarId) -> Option<i64> {
+    pub(super) fn known(&self, var: VarId) -> Option<Value> {
         self.cell(var).known()
     }
 
@@ -301,11 +302,11 @@ impl Effect {
     }
 
     /// The results, where known.
-    pub(super) fn results(&self) -> Vec<Option<i64>> {
+    pub(super) fn results(&self) -> Vec<Option<Value>> {
         self.results.iter().map(|cell| cell.known()).collect()
     }
 }
 
-fn in_type(ty: Type, value: i64) -> Result<(), String> {
+fn in_type(ty: Type, value: Value) -> Result<(), String> {
     if ty.contains(value) { Ok(()) } else { Err(format!("{value} is not a value of {ty}")) }
 }

@@ -4,6 +4,7 @@ use crate::expr::{Expr, Op};
 use crate::ids::{Id, LocId, ProcId, VarId};
 use crate::program::{Action, Builder, CheckKind, Loc, Proc, Program, Scope, Span};
 use crate::types::Type;
+use crate::value::Value;
 use std::fmt;
 
 /// What is wrong with a text, and where.
@@ -342,8 +343,8 @@ fn ty(word: &str) -> Result<Type, String> {
 
 fn operand(word: &str) -> Result<Op, String> {
     match word {
-        "true" => return Ok(Op::Const(Type::Bool, 1)),
-        "false" => return Ok(Op::Const(Type::Bool, 0)),
+        "true" => return Ok(Op::Const(Type::Bool, Value::TRUE)),
+        "false" => return Ok(Op::Const(Type::Bool, Value::FALSE)),
         _ => {}
     }
     if let Some((value, of)) = word.split_once(':') {

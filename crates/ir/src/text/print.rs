@@ -162,7 +162,7 @@ fn expr(expr: &Expr, out: &mut String) -> std::fmt::Result {
 
 fn operator(op: Op, out: &mut String) -> std::fmt::Result {
     match op {
-        Op::Const(Type::Bool, value) => write!(out, "{}", value != 0),
+        Op::Const(Type::Bool, value) => write!(out, "{}", value.is_true()),
         Op::Const(ty, value) => write!(out, "{value}:{ty}"),
         Op::Var(var) => write!(out, "{var}"),
         Op::Next(var) => write!(out, "'{var}"),

@@ -292,7 +292,7 @@ impl Compiler<'_, '_> {
         let mut code = Vec::with_capacity(expr.code.len());
         for &op in &expr.code {
             code.push(match op {
-                Op::Const(ty, value) => Ins::Const(ty, value),
+                Op::Const(ty, value) => Ins::Const(ty, value.get()),
                 Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
                 Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars()[var].ty),
                 Op::Choice(ty) => {

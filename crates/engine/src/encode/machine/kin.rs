@@ -188,7 +188,7 @@ impl<'a> Sorter<'a> {
             let word = match op {
                 Op::Const(ty, value) => {
                     self.row.push(tag(1, number(ty)));
-                    value as u64
+                    value.get() as u64
                 }
                 Op::Var(var) => tag(2, self.var(var)),
                 Op::Next(var) => tag(3, self.var(var)),

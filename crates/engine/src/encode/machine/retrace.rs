@@ -222,7 +222,7 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
         let fields = self.machine.layout(proc).fields.iter().enumerate();
         let known = fields.filter_map(|(at, field)| {
             let var = self.machine.scopes.var(program, proc, at)?;
-            Some((var, field.get(goal)?))
+            Some((var, field.value(goal)?))
         });
         let mut entry: Known = known.collect();
         entry.sort_unstable();
