@@ -28,7 +28,7 @@ pub mod value;
 pub mod walk;
 
 pub use expr::{Expr, Op};
-pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
+pub use ids::{EdgeId, FileId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
 pub use length::Length;
 pub use program::{
     Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,

@@ -18,12 +18,14 @@ mod build;
 pub use build::Builder;
 
 use crate::expr::Expr;
-use crate::ids::{EdgeId, Id, LocId, ProcId, Table, ThreadId, VarId};
+use crate::ids::{EdgeId, FileId, Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::types::Type;
 
-/// A range of bytes of the source file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+/// A range of bytes of one of the source's files.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Span {
+    /// The file.
+    pub file: FileId,
     /// The first byte.
     pub start: u32,
     /// One past the last byte.
@@ -31,15 +33,26 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `start` to `end`.
+    /// The span from `start` to `end` of the first file, for many sources the only one.
     pub fn new(start: usize, end: usize) -> Self {
-        let clip = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
-        Span { start: clip(start), end: clip(end) }
+        Span::of(FileId(0), start, end)
     }
 
-    /// The least span that covers both.
+    /// The span from `start` to `end` of a file.
+    pub fn of(file: FileId, start: usize, end: usize) -> Self {
+        let clip = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+        Span { file, start: clip(start), end: clip(end) }
+    }
+
+    /// The least span that covers both, which are of one file.
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Span::new(0, 0)
     }
 }
 

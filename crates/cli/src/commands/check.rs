@@ -35,7 +35,7 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
     super::unused::warn(args, &input, said);
     let read = start.elapsed();
     let refuse = |said: &mut Said, message: String| {
-        said.error(&format!("{}: {message}", input.name));
+        said.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
     let queries =
@@ -89,7 +89,7 @@ impl<'a> Checking<'a> {
         // A program graph has the room that it has.
         let grows = self.args.source.threads.is_none()
             && !input.program.no_room().is_empty()
-            && !input.text.is_empty();
+            && !input.text().is_empty();
         if !grows {
             return self.verify(input, queries, self.budget, false, sheet);
         }

@@ -18,6 +18,6 @@ pub fn warn(args: &Check, input: &Input, said: &mut Said) {
         ("--dialect", dialect && input.format != Format::Program, format!("this is {}", input.format.name())),
     ];
     for (option, _, why) in checks.iter().filter(|(_, idle, _)| *idle && !said.quiet) {
-        said.err.push_str(&format!("warning: {}: `{option}` does nothing here: {why}\n", input.name));
+        said.err.push_str(&format!("warning: {}: `{option}` does nothing here: {why}\n", input.name()));
     }
 }

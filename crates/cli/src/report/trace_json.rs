@@ -147,6 +147,9 @@ impl Writer<'_> {
         let source = json!(input.statement(program, step.edge));
         let edge = step.edge.index();
         write!(out, "{{\"edge\":{edge},\"line\":{line},\"column\":{column},\"source\":{source}")?;
+        if let Some(file) = input.beside(program.edges()[step.edge].span) {
+            write!(out, ",\"file\":{}", json!(file))?;
+        }
         if !step.choices().is_empty() {
             write!(out, ",\"choices\":{}", numbers(step.choices()))?;
         }

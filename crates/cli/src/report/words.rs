@@ -28,9 +28,13 @@ impl<'a> Words<'a> {
 
     /// The line and the statement of a step.
     pub fn step(&self, edge: EdgeId) -> (Option<usize>, String) {
-        let (line, _) = self.input.position(self.program.edges()[edge].span);
+        let span = self.program.edges()[edge].span;
+        let (line, _) = self.input.position(span);
         let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
-        ((!self.input.text.is_empty()).then_some(line), text)
+        match self.input.beside(span) {
+            Some(file) => (None, format!("{text}  (line {line} of .{file})")),
+            None => ((!self.input.text().is_empty()).then_some(line), text),
+        }
     }
 
     /// Values by name.

@@ -95,11 +95,11 @@ pub fn lower(
     };
     let first = lowering.watch(start);
     if system.threads.len() > 1 {
-        lowering.prologue(first.clone());
+        lowering.prologue(first.clone(), start.span);
     }
     for (thread, pda) in system.threads.iter().enumerate() {
         let alone = system.threads.len() == 1;
-        lowering.thread(thread, &start.stacks[thread], alone.then(|| first.clone()));
+        lowering.thread(thread, &start.stacks[thread], alone.then(|| (first.clone(), start.span)));
         let many = match (lowering.out.edges().len() > MOST, lowering.questions > MOST) {
             (true, _) => Some("edges"),
             (_, true) => Some("questions of threads about the tops of others"),
@@ -144,8 +144,7 @@ impl<'a> Lowering<'a> {
         Action::Assign { targets, values, constraint: None }
     }
 
-    fn prologue(&mut self, first: Action) {
-        let span = Span::default();
+    fn prologue(&mut self, first: Action, span: Span) {
         let prologue = self.out.proc("%prologue", 0, Vec::new(), span);
         let (entry, exit) = (self.out.procs()[prologue].entry, self.out.procs()[prologue].exit);
         let end = self.out.loc(prologue, span);
@@ -155,7 +154,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds a thread with this stack. One that is alone starts with an assignment.
-    fn thread(&mut self, thread: usize, stack: &[i64], first: Option<Action>) {
+    fn thread(&mut self, thread: usize, stack: &[i64], first: Option<(Action, Span)>) {
         let pda = &self.system.threads[thread];
         self.thread = thread;
         self.procs.clear();
@@ -167,9 +166,9 @@ impl<'a> Lowering<'a> {
         self.proc = main;
         self.error = None;
         let mut here = self.out.procs()[main].entry;
-        if let Some(first) = first {
+        if let Some((first, span)) = first {
             let next = self.out.loc(main, pda.span);
-            self.out.edge(here, next, first, pda.span);
+            self.out.edge(here, next, first, span);
             here = next;
         }
         for (at, symbol) in stack.iter().enumerate().rev() {

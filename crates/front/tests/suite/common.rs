@@ -1,7 +1,7 @@
 //! Room `front`: what several tests need.
 
 use postbop_front::{Options, Reading, pds, read};
-use postbop_ir::{Action, Builder, Expr, Id, Loc, Op, Proc, ProcId, Program, Span};
+use postbop_ir::{Action, Builder, Expr, FileId, Id, Loc, Op, Proc, ProcId, Program, Span};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +95,9 @@ pub fn all_files() -> Vec<PathBuf> {
 pub fn system(path: &Path) -> pds::Reading {
     let beside = |ending: &str| std::fs::read(path.with_extension(ending)).ok();
     let rules = std::fs::read(path).expect("a file");
-    pds::read(&rules, beside("init").as_deref(), beside("spec").as_deref())
+    let (init, spec) = (beside("init"), beside("spec"));
+    let init = init.as_ref().map(|bytes| (FileId(1), &bytes[..]));
+    pds::read(&rules, init, spec.as_ref().map(|bytes| (FileId(2), &bytes[..])))
 }
 
 /// Where the programs are that others wrote.

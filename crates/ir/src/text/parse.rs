@@ -1,7 +1,7 @@
 //! Room `ir`: reading program graphs. The grammar is in [`super`].
 
 use crate::expr::{Expr, Op};
-use crate::ids::{Id, LocId, ProcId, VarId};
+use crate::ids::{FileId, Id, LocId, ProcId, VarId};
 use crate::program::{Action, Builder, CheckKind, Loc, Proc, Program, Scope, Span};
 use crate::types::Type;
 use crate::value::Value;
@@ -261,9 +261,13 @@ impl<'a> Words<'a> {
 
     fn span(&mut self) -> Result<Span, String> {
         let word = self.after("at")?.plain()?;
-        let ends = word.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let (file, range) = match word.split_once(':') {
+            Some((file, range)) => (id(file, "f")?, range),
+            None => (FileId(0), word),
+        };
+        let ends = range.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let (start, end) = ends.ok_or_else(|| format!("`{word}` is not a span"))?;
-        Ok(Span { start, end })
+        Ok(Span { file, start, end })
     }
 
     /// Types up to the closing parenthesis.

@@ -1,6 +1,7 @@
 //! Room `ir`: writing program graphs down. The grammar is in [`super`].
 
 use crate::expr::{Expr, Op};
+use crate::ids::FileId;
 use crate::program::{Action, CheckKind, Program, Scope, Span};
 use crate::types::Type;
 use std::fmt::Write;
@@ -76,7 +77,10 @@ fn starts(program: &Program, out: &mut String) -> std::fmt::Result {
 }
 
 fn range(span: Span) -> String {
-    format!("{}..{}", span.start, span.end)
+    match span.file {
+        FileId(0) => format!("{}..{}", span.start, span.end),
+        file => format!("{file}:{}..{}", span.start, span.end),
+    }
 }
 
 fn quoted(name: &str) -> String {
