@@ -42,10 +42,20 @@ impl Stopwatch {
     }
 }
 
+/// A limit of time.
+#[derive(Clone, Copy)]
+struct Limit {
+    start: Instant,
+    /// How long the work may take from there on.
+    most: Duration,
+    /// The whole limit, of which that may be a share: the one to tell users.
+    named: Duration,
+}
+
 /// Limits of time and memory, and a flag that calls the work off. Engines ask [`Budget::check`] in every loop.
 #[derive(Clone)]
 pub struct Budget {
-    time: Option<(Instant, Duration)>,
+    time: Option<Limit>,
     memory: Option<u64>,
     effort: u64,
     used: fn() -> u64,
@@ -71,7 +81,7 @@ impl Budget {
 
     /// Limits the time from now on.
     pub fn with_time(mut self, limit: Duration) -> Self {
-        self.time = Some((Instant::now(), limit));
+        self.time = Some(Limit { start: Instant::now(), most: limit, named: limit });
         self
     }
 
@@ -83,8 +93,9 @@ impl Budget {
     /// A budget with one part of so many of the time that is left.
     pub fn share(&self, parts: u32) -> Self {
         let mut share = self.clone();
-        if let Some((start, limit)) = self.time {
-            share.time = Some((start, start.elapsed() + limit.saturating_sub(start.elapsed()) / parts));
+        if let Some(limit) = &mut share.time {
+            let spent = limit.start.elapsed();
+            limit.most = spent + limit.most.saturating_sub(spent) / parts;
         }
         share
     }
@@ -197,12 +208,10 @@ impl Budget {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(Why::Cancelled);
         }
-        if let Some((start, limit)) = self.time
-            && start.elapsed() >= limit
-        {
-            return Err(Why::Time(limit));
+        match self.time {
+            Some(limit) if limit.start.elapsed() >= limit.most => Err(Why::Time(limit.named)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Whether the work may go on with so many bytes more.

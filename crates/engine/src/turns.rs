@@ -17,7 +17,7 @@ use crate::budget::{Budget, Stopwatch, Tick};
 use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
-use crate::reduce::{Reduced, reduce};
+use crate::reduce::{Reduced, reduce, room};
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -86,6 +86,10 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
     };
     let engines = willing(question, engines, board);
     let Some((first, _)) = engines.first() else { return };
+    if let Err(why) = budget.allows(room(&question.task)) {
+        question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
+        return;
+    }
     let reduced = first.wants().reduced.then(|| reduce(&question.task));
     let board = &Mutex::new(board);
     let ask = |engine: &dyn Engine, budget: &Budget| {

@@ -9,7 +9,8 @@
 //!
 //! # Cost
 //!
-//! Each location once. An edge that is composed with several is written several times, so its size is limited.
+//! Each location once. An edge that is composed with several is written several times, so its size is limited; so is how
+//! often edges are composed in all, since one that leads past many locations is composed again at each.
 
 use super::action::{compose as both, size};
 use super::draft::Draft;
@@ -19,9 +20,16 @@ use smallvec::SmallVec;
 /// An action is not copied if the copies have more operators than this.
 const MOST_COPIED: usize = 48;
 
+/// For each edge of the program as written, so often can edges be composed.
+const MOST_JOINTS: usize = 8;
+
 /// Composes wherever it makes the program smaller.
 pub fn compose(draft: &mut Draft) {
+    let most = MOST_JOINTS * draft.arcs.len();
     for loc in draft.task.program.locs().ids() {
+        if draft.joints() > most {
+            return;
+        }
         pass_by(draft, loc);
     }
 }

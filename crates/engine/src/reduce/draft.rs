@@ -184,6 +184,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// How often two runs were put after one another.
+    pub fn joints(&self) -> usize {
+        self.joined.len()
+    }
+
     /// How many arcs enter and leave a location.
     pub fn degrees(&self, loc: LocId) -> (u32, u32) {
         (self.entering[loc.index()].live, self.leaving[loc.index()].live)
@@ -294,7 +299,7 @@ impl<'a> Draft<'a> {
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
-        let lift = self.draw(&mut builder, &places, count);
+        let lift = self.draw(&mut builder, &places);
         let reduced = builder.finish(program.main());
         (reduced, queries, lift)
     }
@@ -319,9 +324,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Draws the arcs, location by location, and notes their runs.
-    fn draw(mut self, builder: &mut Builder, places: &[LocId], count: usize) -> Lift {
+    fn draw(mut self, builder: &mut Builder, places: &[LocId]) -> Lift {
         let program = self.task.program;
-        let mut lift = Lift::with_capacity(count);
+        let mut lift = Lift::new(std::mem::take(&mut self.parts), std::mem::take(&mut self.joined));
         for loc in program.locs().ids() {
             let mut next = self.leaving[loc.index()].head;
             while let Some(&arc) = self.arcs.get(next as usize) {
@@ -329,7 +334,7 @@ impl<'a> Draft<'a> {
                 if !arc.live {
                     continue;
                 }
-                lift.edge(&self.parts, arc.run, &self.joined, self.origins(at));
+                lift.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
                 let action = self.take(at);
                 builder.edge(places[arc.from.index()], places[arc.to.index()], action, Span::default());
             }

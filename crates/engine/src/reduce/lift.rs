@@ -10,12 +10,14 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// For each edge of a reduced program its run.
 pub struct Lift {
-    /// The edges of all runs, one run after the other, each with how many choices it makes and whether it calls.
-    edges: Vec<Part>,
-    first: Vec<u32>,
+    /// The edges as written. A run is the number of one of them; or beyond, that of two runs after one another. Runs share
+    /// parts, and would take quadratic room if each were written out.
+    parts: Vec<Part>,
+    joined: Vec<(u32, u32)>,
+    /// For each edge its run.
+    runs: Vec<u32>,
     /// For runs whose choices are not simply those of the edge: which of the run's each one is.
     origins: Vec<(u32, Box<[u32]>)>,
-    stack: Vec<u32>,
     /// For each procedure the constants that its segments must list at their entry: see [`super::constants`].
     pub entries: HashMap<ProcId, Known>,
 }
@@ -51,38 +53,17 @@ impl Part {
 }
 
 impl Lift {
-    /// Room for so many edges.
-    pub fn with_capacity(count: usize) -> Self {
-        let mut first = Vec::with_capacity(count + 1);
-        first.push(0);
-        Lift {
-            edges: Vec::with_capacity(2 * count),
-            first,
-            origins: Vec::new(),
-            stack: Vec::new(),
-            entries: HashMap::default(),
-        }
+    /// Runs over these edges as written, none of which is an edge of the reduced program yet.
+    pub fn new(parts: Vec<Part>, joined: Vec<(u32, u32)>) -> Self {
+        Lift { parts, joined, runs: Vec::new(), origins: Vec::new(), entries: HashMap::default() }
     }
 
-    /// Adds the next edge. A run is an edge, or beyond the program's edges, two runs `joined`.
-    pub fn edge(&mut self, parts: &[Part], run: u32, joined: &[(u32, u32)], origins: Option<&[u32]>) {
-        let mut stack = std::mem::take(&mut self.stack);
-        stack.push(run);
-        let start = self.edges.len();
-        while let Some(run) = stack.pop() {
-            match (run as usize).checked_sub(parts.len()) {
-                Some(at) => stack.extend([joined[at].1, joined[at].0]),
-                None => self.edges.push(parts[run as usize]),
-            }
+    /// Adds the next edge with its run, and which of the run's choices its own are, if they are not simply the same.
+    pub fn edge(&mut self, run: u32, origins: Option<&[u32]>) {
+        if let Some(origins) = origins {
+            self.origins.push((self.runs.len() as u32, origins.into()));
         }
-        self.stack = stack;
-        if let Some(origins) = origins
-            && self.edges[start..].iter().any(|part| part.choices > 0)
-        {
-            self.origins.push((self.first.len() as u32 - 1, origins.into()));
-        }
-        let end = u32::try_from(self.edges.len());
-        self.first.push(end.expect("more than 2^32 edges in all runs"));
+        self.runs.push(run);
     }
 
     /// A trace of the reduced program as one of the program as written.
@@ -106,21 +87,30 @@ impl Lift {
         }
     }
 
-    fn run(&self, edge: EdgeId) -> &[Part] {
-        &self.edges[self.first[edge.index()] as usize..self.first[edge.index() + 1] as usize]
+    /// Writes out the run of an edge.
+    fn run(&self, edge: EdgeId, run: &mut Vec<Part>) {
+        run.clear();
+        let mut stack = vec![self.runs[edge.index()]];
+        while let Some(top) = stack.pop() {
+            match (top as usize).checked_sub(self.parts.len()) {
+                Some(at) => stack.extend([self.joined[at].1, self.joined[at].0]),
+                None => run.push(self.parts[top as usize]),
+            }
+        }
     }
 
     fn steps(&self, steps: &[Step]) -> Vec<Step> {
-        let mut lifted = Vec::with_capacity(steps.iter().map(|step| self.run(step.edge).len()).sum());
+        let mut lifted = Vec::with_capacity(steps.len());
+        let mut run = Vec::new();
         for step in steps {
-            let run = self.run(step.edge);
+            self.run(step.edge, &mut run);
             let mut outcomes = Vec::new();
             let count: u32 = run.iter().map(|part| part.choices).sum();
             if count > 0 {
                 outcomes = self.outcomes(step, count as usize);
             }
             let mut outcomes = outcomes.into_iter();
-            for part in run {
+            for part in &run {
                 let choices = outcomes.by_ref().take(part.choices as usize).collect();
                 let plain = Step::new(part.edge, choices);
                 let enters = part.calls && step.call.is_none();

@@ -46,6 +46,11 @@ pub struct Reduced {
     pub stats: Stats,
 }
 
+/// About how many bytes it takes to reduce the program of a task, and what engines prepare from it.
+pub fn room(task: &Task) -> u64 {
+    (task.program.edges().len() + task.program.locs().len()) as u64 * 400
+}
+
 /// Reduces the program of a task.
 pub fn reduce(task: &Task) -> Reduced {
     let mut stopwatch = Stopwatch::start();

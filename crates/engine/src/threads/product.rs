@@ -26,7 +26,7 @@
 //!
 //! # Cost
 //!
-//! The call trees of all threads; a product of more than [`LARGEST`] locations is refused.
+//! The call trees of all threads; a product of more than [`LARGEST`] locations and edges is refused.
 
 use super::build::{assignment, both, constant, equals, number};
 use super::resume_points::{resume_points, shared};
@@ -38,8 +38,8 @@ use postbop_ir::{
 };
 use rustc_hash::FxHashMap as HashMap;
 
-/// The most locations of all instances.
-const LARGEST: usize = 50_000;
+/// The most locations and edges of all instances.
+const LARGEST: usize = 150_000;
 
 /// The instance that calls, and the call.
 type CallPath = (usize, EdgeId);
@@ -144,10 +144,10 @@ impl Product<'_> {
                 }
                 _ => {}
             }
-            size += by_proc[proc].len();
+            size += by_proc[proc].iter().map(|&loc| 1 + program.leaving(loc).len()).sum::<usize>();
             if size > LARGEST {
                 return Err(Unsupported(format!(
-                    "call trees of more than {LARGEST} locations have no product"
+                    "call trees of more than {LARGEST} locations and edges have no product"
                 )));
             }
             let number = self.instances.len();
