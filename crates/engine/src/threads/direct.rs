@@ -28,6 +28,7 @@ use crate::budget::{Budget, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::layout::Row;
+use crate::encode::targets::TargetTracker;
 use crate::engine::has_integers;
 use crate::verdict::Stats;
 use crate::verify::Board;
@@ -56,10 +57,7 @@ struct Search<'m, 'a> {
     next: VecDeque<u32>,
     /// For each configuration the least level on which it was found, and whether it was looked at.
     due: Vec<(u32, bool)>,
-    /// For each query the configuration in which it was reached.
-    queries: Vec<(LocId, usize, bool)>,
-    guarded: Vec<bool>,
-    open: Vec<bool>,
+    targets: TargetTracker<u32>,
 }
 
 /// Searches as far as the budget allows: settles the queries whose targets it reaches within the bound, and all if it comes
@@ -88,12 +86,6 @@ pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
 impl<'m, 'a> Search<'m, 'a> {
     fn new(machine: &'m Machine<'a>, task: &Task) -> Self {
         let program = machine.program;
-        let mut queries = Vec::new();
-        for (number, query) in task.queries.iter().enumerate() {
-            queries.extend(query.locs().iter().map(|&loc| (loc, number, true)));
-            queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
-        }
-        queries.sort_unstable();
         let rounds = matches!(task.bound.schedule, Some(Schedule::Rounds(_)));
         Search {
             program,
@@ -106,9 +98,7 @@ impl<'m, 'a> Search<'m, 'a> {
             now: VecDeque::new(),
             next: VecDeque::new(),
             due: Vec::new(),
-            queries,
-            guarded: vec![false; task.queries.len()],
-            open: vec![true; task.queries.len()],
+            targets: TargetTracker::new(task),
         }
     }
 
@@ -138,18 +128,18 @@ impl<'m, 'a> Search<'m, 'a> {
                     }
                 }
                 self.reach(id, self.level <= most, budget, board);
-                if !self.open.contains(&true) || board.is_over() || self.follow(id, budget).is_err() {
+                let over = !self.targets.has_open() || board.is_over();
+                if over || self.follow(id, budget).is_err() {
                     return explored;
                 }
             }
             explored = Some(self.level);
             let bound = if self.rounds { Bound::rounds(self.level) } else { Bound::switches(self.level) };
-            let open = (0..self.open.len()).filter(|&at| self.open[at] && self.level <= most);
-            open.for_each(|at| board.explored(at, bound));
+            let within = self.level <= most;
+            self.targets.open().filter(|_| within).for_each(|query| board.explored(query, bound));
             if self.next.is_empty() {
-                for at in (0..self.open.len()).filter(|&at| self.open[at]) {
-                    board.holds(at, Bound::NONE, Some(self.guarded[at]));
-                }
+                let open = self.targets.open();
+                open.for_each(|query| board.holds(query, Bound::NONE, self.targets.guarded(query)));
                 return explored;
             }
             std::mem::swap(&mut self.now, &mut self.next);
@@ -212,14 +202,8 @@ impl<'m, 'a> Search<'m, 'a> {
     fn reach(&mut self, id: u32, counts: bool, budget: &Budget, board: &mut Board) {
         let thread = self.store.running(id);
         let loc = self.store.frame(self.store.stack(id, thread).expect("it runs")).loc;
-        let first = self.queries.partition_point(|&(other, ..)| other < loc);
-        for at in first..self.queries.len() {
-            let (other, query, target) = self.queries[at];
-            if other != loc {
-                return;
-            }
-            self.guarded[query] |= !target;
-            if target && std::mem::replace(&mut self.open[query], false) && counts {
+        for query in self.targets.reach(loc, &id) {
+            if counts {
                 match direct_trace::trace(self.machine, &self.store, id, budget) {
                     Ok(trace) => board.violated(query, trace, budget),
                     Err(why) => board.unknown(query, why),
