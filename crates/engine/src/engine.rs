@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Tick};
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
+use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
@@ -34,6 +35,8 @@ pub enum Finding {
     },
     /// This run does. How its segments end may be left out: replay completes them.
     Reached(Trace),
+    /// A run along these edges does; the engine does not say with which values.
+    Along(Skeleton),
     /// A run that follows this script does; the engine does not say which.
     Scripted(Script),
     /// It is not known, and this is why.

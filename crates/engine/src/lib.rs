@@ -75,6 +75,7 @@ mod explicit;
 pub mod fixpoint;
 mod race;
 mod reduce;
+mod skeleton;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -85,6 +86,7 @@ mod verify;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
+pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
 pub use threads::script::Script;
 pub use verdict::{Answer, Proof, Report, Stats, Verdict, Why};

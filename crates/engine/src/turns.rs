@@ -21,7 +21,7 @@ use crate::reduce::{Reduced, reduce, room};
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
-use postbop_ir::{Bound, Query, Task, Trace};
+use postbop_ir::{Bound, Program, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -246,6 +246,22 @@ impl Asked<'_> {
         self.question.credit.unwrap_or(self.engine.name())
     }
 
+    /// The program that the engine sees.
+    fn program(&self) -> &Program {
+        self.reduced.map_or(self.question.task.program, |reduced| reduced.task().program)
+    }
+
+    /// Puts a violation on the board, if there is a trace of the program that the engine saw. Returns how long that took.
+    fn violated(&self, number: usize, found: Result<Trace, Why>, board: &mut Board) -> Stats {
+        let mut stopwatch = Stopwatch::start();
+        match found.and_then(|trace| self.back(trace)) {
+            Ok(trace) => board.violated(number, trace, self.budget),
+            Err(why) => board.unknown(number, why),
+        }
+        stopwatch.lap("replay_us");
+        stopwatch.laps()
+    }
+
     /// A trace of the program that the engine saw as one of the program as written.
     fn back(&self, trace: Trace) -> Result<Trace, Why> {
         let trace = match self.reduced {
@@ -289,15 +305,15 @@ impl Listener for Hearing<'_, '_, '_, '_> {
                 let bug = "no run follows the script of a violation".to_owned();
                 board.unknown(number, Why::EngineBug(bug));
             }
-            (Finding::Reached(_) | Finding::Scripted(_), Counts::Holds) => board.unknown(number, Why::Effort),
+            (Finding::Reached(_) | Finding::Along(_) | Finding::Scripted(_), Counts::Holds) => {
+                board.unknown(number, Why::Effort);
+            }
             (Finding::Reached(trace), _) => {
-                let mut stopwatch = Stopwatch::start();
-                match self.asked.back(trace) {
-                    Ok(trace) => board.violated(number, trace, self.asked.budget),
-                    Err(why) => board.unknown(number, why),
-                }
-                stopwatch.lap("replay_us");
-                self.replay.extend(stopwatch.laps());
+                self.replay.extend(self.asked.violated(number, Ok(trace), board));
+            }
+            (Finding::Along(skeleton), _) => {
+                let trace = skeleton.trace(self.asked.program(), self.asked.budget);
+                self.replay.extend(self.asked.violated(number, trace, board));
             }
             (Finding::Scripted(script), _) => {
                 crate::threads::follow(&script, number, self.asked.budget, board);
