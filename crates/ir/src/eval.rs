@@ -41,7 +41,7 @@ impl Cell {
 pub struct Overflow;
 
 /// Where an expression finds the values it mentions.
-pub trait Context {
+pub trait Env {
     /// The current value of a variable.
     fn current(&self, var: VarId) -> Cell;
     /// The value the variable is about to get.
@@ -49,17 +49,13 @@ pub trait Context {
 }
 
 /// Evaluates an expression. Each choice in it takes the next cell of `choices`, and is unknown when none is left.
-pub fn eval(
-    expr: &Expr,
-    context: &impl Context,
-    choices: &mut impl Iterator<Item = Cell>,
-) -> Result<Cell, Overflow> {
+pub fn eval(expr: &Expr, env: &impl Env, choices: &mut impl Iterator<Item = Cell>) -> Result<Cell, Overflow> {
     let mut stack: SmallVec<[Cell; 8]> = SmallVec::new();
     for &op in &expr.code {
         let cell = match op {
             Op::Const(_, value) => Cell::Known(value),
-            Op::Var(var) => context.current(var),
-            Op::Next(var) => context.next(var),
+            Op::Var(var) => env.current(var),
+            Op::Next(var) => env.next(var),
             Op::Choice(_) => choices.next().unwrap_or(Cell::Any),
             _ => {
                 let operands = stack.len() - op.arity();
@@ -111,7 +107,7 @@ mod tests {
     use super::*;
 
     struct Unknown;
-    impl Context for Unknown {
+    impl Env for Unknown {
         fn current(&self, var: VarId) -> Cell {
             Cell::Entry(var)
         }

@@ -4,18 +4,19 @@
 //! a program is ([`program`], [`expr`], [`types`], [`value`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
 //! believed ([`mod@replay`]). It also holds the [`oracle`]
-//! and, for programs with threads, [`interleave`]: slow and simple, they decide by brute force, and every engine is
+//! and, for programs with threads, [`oracle_threads`]: slow and simple, they decide by brute force, and every engine is
 //! compared with them.
 //!
 //! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
 //! trusted core, to be read in one sitting.
 
+pub mod bfs;
 pub mod eval;
 pub mod expr;
 pub mod ids;
-pub mod interleave;
 pub mod length;
 pub mod oracle;
+pub mod oracle_threads;
 pub mod program;
 pub mod replay;
 pub mod step;
@@ -25,7 +26,6 @@ pub mod trace;
 pub mod types;
 pub mod validate;
 pub mod value;
-pub mod walk;
 
 pub use expr::{Expr, Op};
 pub use ids::{EdgeId, FileId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};

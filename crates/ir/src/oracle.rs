@@ -20,7 +20,7 @@
 use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;
 use crate::program::{Action, Program};
-use crate::step::{Outcome, Places, Valuation, outcomes, resume};
+use crate::step::{Places, Successor, Valuation, resume, successors};
 use crate::value::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -43,11 +43,11 @@ struct Fact {
 /// How a procedure ends: globals and results.
 type End = (Vec<Value>, Vec<Value>);
 
-/// The program was too large to be judged.
+/// The program was too large to be decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
-struct Judge<'a> {
+struct Derivation<'a> {
     program: &'a Program,
     places: Places,
     limit: usize,
@@ -63,11 +63,15 @@ struct Judge<'a> {
 
 /// For each set of locations the least number of steps of a run that reaches one of them; `None` if no run does.
 /// Unbounded integers are beyond it.
-pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Vec<Option<Length>>, TooLarge> {
+pub fn oracle(
+    program: &Program,
+    targets: &[&[LocId]],
+    limit: usize,
+) -> Result<Vec<Option<Length>>, TooLarge> {
     if program.vars().iter().any(|var| var.ty.bits().is_none()) {
         return Err(TooLarge);
     }
-    let mut judge = Judge {
+    let mut derivation = Derivation {
         program,
         places: Places::new(program),
         limit,
@@ -78,9 +82,9 @@ pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
     };
     let globals = program.globals().collect::<Vec<_>>();
     let main = &program.procs()[program.main()];
-    judge.fits(globals.iter().chain(main.params()).map(|&var| program.vars()[var].ty.bits()))?;
+    derivation.fits(globals.iter().chain(main.params()).map(|&var| program.vars()[var].ty.bits()))?;
     let mut starts = Vec::new();
-    for globals in judge.places.all_globals(program) {
+    for globals in derivation.places.all_globals(program) {
         let params = crate::step::all_values(
             &main.params().iter().map(|&var| program.vars()[var].ty).collect::<Vec<_>>(),
         );
@@ -89,18 +93,18 @@ pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
         }
     }
     for start in &starts {
-        judge.enter(start)?;
+        derivation.enter(start)?;
     }
-    judge.saturate()?;
-    let entered = judge.chain(&starts);
+    derivation.saturate()?;
+    let entered = derivation.chain(&starts);
     let best = |locs: &&[LocId]| {
-        let here = judge.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
+        let here = derivation.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
         here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
     };
     Ok(targets.iter().map(best).collect())
 }
 
-impl Judge<'_> {
+impl Derivation<'_> {
     /// Refuses what has more valuations than facts are allowed.
     fn fits(&self, bits: impl Iterator<Item = Option<u8>>) -> Result<(), TooLarge> {
         let bits: u32 = bits.map(|bits| bits.map_or(64, u32::from)).sum();
@@ -136,7 +140,7 @@ impl Judge<'_> {
             let program = self.program;
             for &id in program.leaving(fact.loc) {
                 let action = &program.edges()[id].action;
-                let all = outcomes(program, &self.places, action, &fact.valuation).map_err(|_| TooLarge)?;
+                let all = successors(program, &self.places, action, &fact.valuation).map_err(|_| TooLarge)?;
                 for outcome in all {
                     self.follow(&fact, id, outcome)?;
                 }
@@ -145,14 +149,14 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Outcome) -> Result<(), TooLarge> {
+    fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Successor) -> Result<(), TooLarge> {
         let edge = &self.program.edges()[id];
         let steps = self.steps[fact].clone() + 1;
         match outcome {
-            Outcome::Move(valuation) => {
+            Successor::Move(valuation) => {
                 self.derive(Fact { entry: fact.entry.clone(), loc: edge.to, valuation }, steps)
             }
-            Outcome::Call(params) => {
+            Successor::Call(params) => {
                 let Action::Call { callee, .. } = edge.action else { unreachable!("outcome of a call") };
                 let entry = Entry { proc: callee, globals: fact.valuation.globals.clone(), params };
                 self.callers.entry(entry.clone()).or_default().push((fact.clone(), id));
@@ -162,7 +166,7 @@ impl Judge<'_> {
                 }
                 Ok(())
             }
-            Outcome::Return(results) => {
+            Successor::Return(results) => {
                 if fact.entry.proc == self.program.main() {
                     return self.derive(Fact { loc: edge.to, ..fact.clone() }, steps);
                 }

@@ -1,9 +1,9 @@
 //! Room `ir`: everything one edge can do, on plain numbers.
 //!
-//! This is the concrete semantics that the [`crate::oracle`] and the [`crate::walk`] run: all choices are
+//! This is the concrete semantics that the [`crate::oracle`] and the breadth-first search of [`crate::bfs`] run: all choices are
 //! enumerated, nothing is left open, nothing is clever.
 
-use crate::eval::{Cell, Context, Overflow, eval};
+use crate::eval::{Cell, Env, Overflow, eval};
 use crate::expr::Expr;
 use crate::ids::{ProcId, Table, VarId};
 use crate::program::{Action, Program, Scope};
@@ -21,7 +21,7 @@ pub struct Valuation {
 
 /// What taking an edge leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Successor {
     /// The same activation goes on with this valuation.
     Move(Valuation),
     /// A procedure starts with these values of its parameters.
@@ -98,7 +98,7 @@ struct Values<'a> {
     new: &'a Valuation,
 }
 
-impl Context for Values<'_> {
+impl Env for Values<'_> {
     fn current(&self, var: VarId) -> Cell {
         Cell::Known(self.places.read(self.program, self.old, var))
     }
@@ -107,13 +107,13 @@ impl Context for Values<'_> {
     }
 }
 
-/// All outcomes of an action, one for each way to make its choices.
-pub fn outcomes(
+/// All successors of an action, one for each way to make its choices.
+pub fn successors(
     program: &Program,
     places: &Places,
     action: &Action,
     old: &Valuation,
-) -> Result<Vec<Outcome>, Overflow> {
+) -> Result<Vec<Successor>, Overflow> {
     let types: Vec<Type> = match action {
         Action::Havoc(vars) => vars.iter().map(|&var| program.vars()[var].ty).collect(),
         _ => action.exprs().flat_map(Expr::choices).collect(),
@@ -132,14 +132,14 @@ fn outcome(
     action: &Action,
     old: &Valuation,
     choices: &[Value],
-) -> Result<Option<Outcome>, Overflow> {
+) -> Result<Option<Successor>, Overflow> {
     let mut choices = choices.iter().map(|&value| Cell::Known(value));
     let mut value = |expr: &Expr, new: &Valuation| -> Result<Value, Overflow> {
         let cell = eval(expr, &Values { program, places, old, new }, &mut choices)?;
         Ok(cell.known().expect("known values give known results"))
     };
     Ok(match action {
-        Action::Assume(condition) => value(condition, old)?.is_true().then(|| Outcome::Move(old.clone())),
+        Action::Assume(condition) => value(condition, old)?.is_true().then(|| Successor::Move(old.clone())),
         Action::Assign { targets, values, constraint } => {
             let mut new = old.clone();
             for (&target, expr) in targets.iter().zip(values) {
@@ -149,20 +149,20 @@ fn outcome(
                 Some(constraint) => value(constraint, &new)?.is_true(),
                 None => true,
             };
-            allowed.then_some(Outcome::Move(new))
+            allowed.then_some(Successor::Move(new))
         }
         Action::Havoc(vars) => {
             let mut new = old.clone();
             for (&var, cell) in vars.iter().zip(choices) {
                 places.write(program, &mut new, var, cell.known().expect("choices are known"));
             }
-            Some(Outcome::Move(new))
+            Some(Successor::Move(new))
         }
         Action::Call { args, .. } => {
-            Some(Outcome::Call(args.iter().map(|arg| value(arg, old)).collect::<Result<_, _>>()?))
+            Some(Successor::Call(args.iter().map(|arg| value(arg, old)).collect::<Result<_, _>>()?))
         }
         Action::Return(results) => {
-            Some(Outcome::Return(results.iter().map(|expr| value(expr, old)).collect::<Result<_, _>>()?))
+            Some(Successor::Return(results.iter().map(|expr| value(expr, old)).collect::<Result<_, _>>()?))
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Room `xtask`: random concurrent pushdown systems against the judges.
+//! Room `xtask`: random concurrent pushdown systems against the oracles.
 //!
 //! # Idea
 //! A system is read as the command line would read its three files, and its program goes through the same questions as a

@@ -1,6 +1,6 @@
 //! Every case of the project × every engine × any and shortest traces.
 //!
-//! The case's author, the judge and each engine are three opinions about the same question. Besides, the graph of each
+//! The case's author, the oracle and each engine are three opinions about the same question. Besides, the graph of each
 //! case must be well formed and print back, and its canonical source must be the same program and its own canonical
 //! form.
 
@@ -39,7 +39,7 @@ fn every_case_has_its_verdict_from_every_engine() {
     }
     say(&tally.line(&format!("cases: {files} files, {diagnostics} left to the front end")));
     all_good(&tally.failures);
-    assert!(tally.judged * 10 >= tally.questions * 9, "the judge is hardly asked any more");
+    assert!(tally.decided * 10 >= tally.questions * 9, "the oracle is hardly asked any more");
 }
 
 /// The program of a source, which reads without errors, prints back and formats.

@@ -4,7 +4,7 @@
 //! every gap with a random value, as if the trace were a list of instructions. A trace that replay accepts must be
 //! followed to its end whatever the gaps are filled with.
 
-use postbop_ir::eval::{Cell, Context, eval};
+use postbop_ir::eval::{Cell, Env, eval};
 use postbop_ir::{
     Action, EdgeId, Expr, LocId, ProcId, Program, Segment, SegmentId, Step, ThreadId, Trace, Type, Value,
     VarId,
@@ -39,7 +39,7 @@ struct Pair<'a> {
     new: &'a [(VarId, Value)],
 }
 
-impl Context for Pair<'_> {
+impl Env for Pair<'_> {
     fn current(&self, var: VarId) -> Cell {
         Cell::Known(*self.old[0].get(&var).or(self.old[1].get(&var)).expect("variables in scope have values"))
     }

@@ -37,7 +37,7 @@ pub fn size(action: &Action) -> usize {
 
 /// An expression, and the number of its first choice among those of its run.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct Fragment<'a> {
     code: &'a [Op],
     origins: &'a [u32],
 }
@@ -45,8 +45,8 @@ struct Part<'a> {
 /// An action as a parallel assignment.
 struct Block<'a> {
     targets: &'a [VarId],
-    values: SmallVec<[Part<'a>; 4]>,
-    constraint: Option<Part<'a>>,
+    values: SmallVec<[Fragment<'a>; 4]>,
+    constraint: Option<Fragment<'a>>,
 }
 
 /// The numbers of choices, where each choice is itself.
@@ -67,18 +67,18 @@ impl<'a> Block<'a> {
     fn new(draft: &'a Draft, arc: u32) -> Option<Self> {
         let action = draft.action(arc);
         let mut origins = draft.origins(arc).unwrap_or(SAME);
-        let mut part = |code: &'a [Op]| {
+        let mut fragment = |code: &'a [Op]| {
             let count = code.iter().filter(|op| matches!(op, Op::Choice(_))).count();
             let (own, rest) = origins.split_at_checked(count)?;
             origins = rest;
-            Some(Part { code, origins: own })
+            Some(Fragment { code, origins: own })
         };
         let (targets, values, constraint): (&[VarId], _, _) = match action {
-            Action::Assume(condition) => (&[], SmallVec::new(), Some(part(&condition.code)?)),
+            Action::Assume(condition) => (&[], SmallVec::new(), Some(fragment(&condition.code)?)),
             Action::Assign { targets, values, constraint } => {
-                let values: Option<_> = values.iter().map(|value| part(&value.code)).collect();
+                let values: Option<_> = values.iter().map(|value| fragment(&value.code)).collect();
                 let constraint = match constraint {
-                    Some(constraint) => Some(part(&constraint.code)?),
+                    Some(constraint) => Some(fragment(&constraint.code)?),
                     None => None,
                 };
                 (targets, values?, constraint)
@@ -86,7 +86,7 @@ impl<'a> Block<'a> {
             Action::Havoc(vars) => {
                 let is_bool = |var: &VarId| draft.task.program.vars()[*var].ty == Type::Bool;
                 let values: Option<_> =
-                    vars.iter().map(|var| part(CHOSEN_BOOL).filter(|_| is_bool(var))).collect();
+                    vars.iter().map(|var| fragment(CHOSEN_BOOL).filter(|_| is_bool(var))).collect();
                 (vars, values?, None)
             }
             Action::Call { .. } | Action::Return(_) => return None,
@@ -94,7 +94,7 @@ impl<'a> Block<'a> {
         Some(Block { targets, values, constraint })
     }
 
-    fn value(&self, var: VarId) -> Option<(usize, Part<'a>)> {
+    fn value(&self, var: VarId) -> Option<(usize, Fragment<'a>)> {
         let at = self.targets.iter().position(|&target| target == var)?;
         Some((at, self.values[at]))
     }
@@ -119,9 +119,9 @@ enum Turn {
 impl Writer {
     /// Writes down an expression of one of the actions, in terms of the composed one. `shift` is added to the numbers of
     /// its choices. `constrains` says that new values can be named.
-    fn write(&mut self, a: &Block, b: &Block, part: Part, turn: Turn, shift: u32, constrains: bool) {
-        let mut origins = part.origins.iter();
-        for &op in part.code {
+    fn write(&mut self, a: &Block, b: &Block, fragment: Fragment, turn: Turn, shift: u32, constrains: bool) {
+        let mut origins = fragment.origins.iter();
+        for &op in fragment.code {
             let stored = match (op, turn) {
                 (Op::Var(var), Turn::Second) | (Op::Next(var), Turn::First) => {
                     a.value(var).map(|found| (var, found))

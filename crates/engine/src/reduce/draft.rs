@@ -7,7 +7,7 @@
 //! were joined with one and the same arc share a part of their runs.
 
 use super::action::{blocks, is_skip};
-use super::lift::{Lift, Part};
+use super::edge_map::{EdgeMap, SourceEdge};
 use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Query, Span, Task, Var};
 use smallvec::SmallVec;
 
@@ -62,7 +62,7 @@ pub struct Draft<'a> {
     /// For each made action how many arcs do it.
     users: Vec<u32>,
     /// The edges as written.
-    parts: Vec<Part>,
+    sources: Vec<SourceEdge>,
     joined: Vec<(u32, u32)>,
     /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
@@ -97,7 +97,7 @@ impl<'a> Draft<'a> {
             entering: Vec::new(),
             made: Vec::with_capacity(program.edges().len() / 3),
             users: Vec::new(),
-            parts: program.edges().pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
+            sources: program.edges().pairs().map(|(id, edge)| SourceEdge::new(id, edge)).collect(),
             joined: Vec::with_capacity(program.edges().len() / 2),
             fixed,
             reachable: None,
@@ -122,7 +122,7 @@ impl<'a> Draft<'a> {
     /// How many choices the run of an arc makes.
     pub fn choices(&self, arc: u32) -> u32 {
         match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges().len()) {
-            None => self.parts[self.arcs[arc as usize].action as usize].choices,
+            None => self.sources[self.arcs[arc as usize].action as usize].choices,
             Some(made) => self.made[made].choices,
         }
     }
@@ -131,7 +131,7 @@ impl<'a> Draft<'a> {
     pub fn blocks(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {
-            None => self.parts[action].blocks,
+            None => self.sources[action].blocks,
             Some(made) => blocks(&self.made[made].action),
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Draft<'a> {
     pub fn skips(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {
-            None => self.parts[action].skips,
+            None => self.sources[action].skips,
             // The choices of a run that does nothing would have to be counted.
             Some(made) => self.made[made].choices == 0 && is_skip(&self.made[made].action),
         }
@@ -267,7 +267,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The program as drawn, its targets, and the way back.
-    pub fn finish(mut self) -> (Program, Vec<Query>, Lift) {
+    pub fn finish(mut self) -> (Program, Vec<Query>, EdgeMap) {
         let program = self.task.program;
         let mut kept = std::mem::take(&mut self.fixed);
         let mut count = 0;
@@ -299,9 +299,9 @@ impl<'a> Draft<'a> {
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
-        let lift = self.draw(&mut builder, &places);
+        let edge_map = self.draw(&mut builder, &places);
         let reduced = builder.finish(program.main());
-        (reduced, queries, lift)
+        (reduced, queries, edge_map)
     }
 
     /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
@@ -324,9 +324,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Draws the arcs, location by location, and notes their runs.
-    fn draw(mut self, builder: &mut Builder, places: &[LocId]) -> Lift {
+    fn draw(mut self, builder: &mut Builder, places: &[LocId]) -> EdgeMap {
         let program = self.task.program;
-        let mut lift = Lift::new(std::mem::take(&mut self.parts), std::mem::take(&mut self.joined));
+        let mut edge_map = EdgeMap::new(std::mem::take(&mut self.sources), std::mem::take(&mut self.joined));
         for loc in program.locs().ids() {
             let mut next = self.leaving[loc.index()].head;
             while let Some(&arc) = self.arcs.get(next as usize) {
@@ -334,12 +334,12 @@ impl<'a> Draft<'a> {
                 if !arc.live {
                     continue;
                 }
-                lift.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
+                edge_map.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
                 let action = self.take(at);
                 builder.edge(places[arc.from.index()], places[arc.to.index()], action, Span::default());
             }
         }
-        lift
+        edge_map
     }
 }
 

@@ -13,7 +13,7 @@ const LONGEST: usize = 4_096;
 
 /// An operand that was written.
 #[derive(Clone, Copy)]
-struct Part {
+struct Operand {
     /// Where it begins, among operators and among choices.
     start: usize,
     choices: usize,
@@ -44,39 +44,39 @@ impl<'a> Folder<'a> {
             self.met += expr.choices().count() as u32;
             return None;
         }
-        let mut stack: SmallVec<[Part; 8]> = SmallVec::new();
+        let mut stack: SmallVec<[Operand; 8]> = SmallVec::new();
         for &op in &expr.code {
             let arity = op.arity();
-            let part = match op {
+            let operand = match op {
                 Op::Var(var) | Op::Next(var) => self.leaf(op, (self.known)(var)),
                 Op::Const(ty, value) => self.leaf(op, Some((ty, value))),
                 Op::Choice(_) => self.leaf(op, None),
                 _ => {
-                    let operands: SmallVec<[Part; 3]> = stack.drain(stack.len() - arity..).collect();
+                    let operands: SmallVec<[Operand; 3]> = stack.drain(stack.len() - arity..).collect();
                     self.apply(op, &operands, expr.code.len() <= LONGEST)
                 }
             };
-            stack.push(part);
+            stack.push(operand);
         }
         self.left.append(&mut self.choices);
         Some(Expr::new(std::mem::take(&mut self.code)))
     }
 
-    fn leaf(&mut self, op: Op, value: Option<(Type, Value)>) -> Part {
-        let part = Part { start: self.code.len(), choices: self.choices.len(), value };
+    fn leaf(&mut self, op: Op, value: Option<(Type, Value)>) -> Operand {
+        let operand = Operand { start: self.code.len(), choices: self.choices.len(), value };
         self.code.push(value.map_or(op, |(ty, value)| Op::Const(ty, value)));
         if let Op::Choice(_) = op {
             self.choices.push(self.met);
             self.met += 1;
         }
-        part
+        operand
     }
 
-    fn apply(&mut self, op: Op, operands: &[Part], moves: bool) -> Part {
+    fn apply(&mut self, op: Op, operands: &[Operand], moves: bool) -> Operand {
         let first = operands[0];
         // Whether a value is known is all that is asked: of what is not, any range will do.
         let open = Val { lo: 0, hi: 1, hole: 0, whole: false };
-        let value = |part: &Part| part.value.map_or(open, |(_, value)| Val::known(value.get()));
+        let value = |operand: &Operand| operand.value.map_or(open, |(_, value)| Val::known(value.get()));
         let result = match operands {
             [a] => unary(op, value(a)),
             [a, b] => binary(op, value(a), value(b)),
@@ -87,7 +87,7 @@ impl<'a> Folder<'a> {
             let known = (type_of(op, operands), Value::new(result.lo));
             self.cut(first.start, first.choices);
             self.code.push(Op::Const(known.0, known.1));
-            return Part { value: Some(known), ..first };
+            return Operand { value: Some(known), ..first };
         }
         match passes_on(op, operands).filter(|_| moves) {
             Some(at) => {
@@ -99,7 +99,7 @@ impl<'a> Folder<'a> {
             }
             None => self.code.push(op),
         }
-        Part { value: None, ..first }
+        Operand { value: None, ..first }
     }
 
     fn cut(&mut self, start: usize, choices: usize) {
@@ -109,7 +109,7 @@ impl<'a> Folder<'a> {
 }
 
 /// The operand that an operator passes on unchanged, because of what is known of the others.
-fn passes_on(op: Op, operands: &[Part]) -> Option<usize> {
+fn passes_on(op: Op, operands: &[Operand]) -> Option<usize> {
     let value = |at: usize| operands[at].value.map(|(_, value)| value);
     match (op, operands.len()) {
         (Op::And, 2) => (0..2).find(|at| value(1 - at) == Some(Value::TRUE)),
@@ -120,10 +120,10 @@ fn passes_on(op: Op, operands: &[Part]) -> Option<usize> {
 }
 
 /// The type of a result that is known.
-fn type_of(op: Op, operands: &[Part]) -> Type {
+fn type_of(op: Op, operands: &[Operand]) -> Type {
     match op {
         Op::Neg(ty) | Op::Add(ty) | Op::Sub(ty) | Op::Mul(ty) => ty,
-        Op::Ite => operands[1..].iter().find_map(|part| part.value).map_or(Type::Bool, |(ty, _)| ty),
+        Op::Ite => operands[1..].iter().find_map(|operand| operand.value).map_or(Type::Bool, |(ty, _)| ty),
         _ => Type::Bool,
     }
 }

@@ -23,8 +23,8 @@ mod action;
 mod compose;
 mod constants;
 mod draft;
+mod edge_map;
 mod fold;
-mod lift;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ mod tests;
 use crate::budget::Stopwatch;
 use crate::verdict::Stats;
 use draft::Draft;
-use lift::Lift;
+use edge_map::EdgeMap;
 use postbop_ir::{Bound, Prefer, Program, Query, Task, Trace};
 
 /// A smaller program, and how its traces are read.
@@ -41,7 +41,7 @@ pub struct Reduced {
     queries: Vec<Query>,
     prefer: Prefer,
     first: bool,
-    lift: Lift,
+    lift: EdgeMap,
     /// How much smaller it is, and what that took.
     pub stats: Stats,
 }

@@ -1,9 +1,9 @@
-//! Room `front`: programs with threads mean what they should, by the judge that tries all interleavings.
+//! Room `front`: programs with threads mean what they should, by the oracle that tries all interleavings.
 
 use crate::common::{corpus, program};
 use postbop_front::{Options, read};
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 use postbop_ir::{LocId, Program};
 
 const LIMITS: Limits = Limits { configurations: 2_000_000, depth: 6 };

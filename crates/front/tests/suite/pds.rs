@@ -3,7 +3,7 @@
 use crate::common::{assert_valid, edges, files, folder, numbers, system};
 use postbop_front::pds::{Reading, SourceFile, read};
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 use postbop_ir::{FileId, LocId, Program};
 use std::collections::HashSet;
 

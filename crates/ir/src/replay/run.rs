@@ -1,7 +1,7 @@
 //! Room `ir`: one frame of a trace, run step by step. The idea is in [`super`].
 
 use super::cells::Cells;
-use crate::eval::{Cell, Context, eval};
+use crate::eval::{Cell, Env, eval};
 use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
@@ -49,7 +49,7 @@ struct Two<'a> {
     new: &'a [(VarId, Cell)],
 }
 
-impl Context for Two<'_> {
+impl Env for Two<'_> {
     fn current(&self, var: VarId) -> Cell {
         self.old.cell(var)
     }

@@ -1,8 +1,8 @@
-//! Room `xtask`: random programs with threads are correct, varied, and mostly small enough to judge.
+//! Room `xtask`: random programs with threads are correct, varied, and mostly small enough for the oracle.
 
 use super::*;
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 
 #[test]
 fn programs_are_correct_and_mostly_small_enough_to_judge() {

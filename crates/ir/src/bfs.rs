@@ -6,7 +6,7 @@
 
 use crate::ids::{EdgeId, LocId};
 use crate::program::{Action, Program};
-use crate::step::{Outcome, Places, Valuation, outcomes, resume};
+use crate::step::{Places, Successor, Valuation, resume, successors};
 use crate::value::Value;
 use std::collections::HashSet;
 
@@ -21,9 +21,9 @@ pub(crate) struct Configuration {
     pub(crate) valuation: Valuation,
 }
 
-/// How a walk ended.
+/// How a bfs ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Walked {
+pub enum Found {
     /// A target is reached in this many steps, and not in fewer.
     Reached(u64),
     /// Every run was followed to its end and none reaches a target.
@@ -32,27 +32,27 @@ pub enum Walked {
     NotWithin(u64),
 }
 
-/// Walks until a target is reached, nothing is left, or more than `limit` configurations were seen.
-pub fn walk(program: &Program, targets: &[LocId], limit: usize) -> Walked {
+/// Searches until a target is reached, nothing is left, or more than `limit` configurations were seen.
+pub fn bfs(program: &Program, targets: &[LocId], limit: usize) -> Found {
     let places = Places::new(program);
     let mut layer = initial(program, &places);
     let mut seen: HashSet<Configuration> = layer.iter().cloned().collect();
     let mut steps = 0;
     loop {
         if layer.iter().any(|configuration| targets.contains(&configuration.loc)) {
-            return Walked::Reached(steps);
+            return Found::Reached(steps);
         }
         if layer.is_empty() {
-            return Walked::Never;
+            return Found::Never;
         }
         let mut next = Vec::new();
         for configuration in &layer {
-            let Some(successors) = successors(program, &places, configuration) else {
-                return Walked::NotWithin(steps);
+            let Some(found) = next_configurations(program, &places, configuration) else {
+                return Found::NotWithin(steps);
             };
-            next.extend(successors.into_iter().filter(|successor| seen.insert(successor.clone())));
+            next.extend(found.into_iter().filter(|successor| seen.insert(successor.clone())));
             if seen.len() > limit {
-                return Walked::NotWithin(steps);
+                return Found::NotWithin(steps);
             }
         }
         layer = next;
@@ -73,7 +73,7 @@ fn initial(program: &Program, places: &Places) -> Vec<Configuration> {
 }
 
 /// Everything one step leads to; none if an integer is too large for us.
-pub(crate) fn successors(
+pub(crate) fn next_configurations(
     program: &Program,
     places: &Places,
     from: &Configuration,
@@ -81,11 +81,11 @@ pub(crate) fn successors(
     let mut all = Vec::new();
     for &id in program.leaving(from.loc) {
         let edge = &program.edges()[id];
-        for outcome in outcomes(program, places, &edge.action, &from.valuation).ok()? {
+        for successor in successors(program, places, &edge.action, &from.valuation).ok()? {
             let mut stack = from.stack.clone();
-            match outcome {
-                Outcome::Move(valuation) => all.push(Configuration { stack, loc: edge.to, valuation }),
-                Outcome::Call(params) => {
+            match successor {
+                Successor::Move(valuation) => all.push(Configuration { stack, loc: edge.to, valuation }),
+                Successor::Call(params) => {
                     let Action::Call { callee, .. } = edge.action else { unreachable!("outcome of a call") };
                     stack.push((id, from.valuation.locals.clone()));
                     for locals in places.all_locals(program, callee, &params) {
@@ -94,7 +94,7 @@ pub(crate) fn successors(
                         all.push(Configuration { stack: stack.clone(), loc, valuation });
                     }
                 }
-                Outcome::Return(results) => all.push(match stack.pop() {
+                Successor::Return(results) => all.push(match stack.pop() {
                     None => Configuration { stack, loc: edge.to, valuation: from.valuation.clone() },
                     Some((call, locals)) => {
                         let caller = Valuation { globals: Vec::new(), locals };

@@ -15,13 +15,13 @@
 //! Exponential in everything, and endless where a recursion is. Configurations beyond a depth of the stack, or beyond a
 //! number of them, are left out, and from then on no location is called unreachable.
 
+use crate::bfs::{Configuration, Pending, next_configurations};
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::program::{Edge, Program};
 use crate::step::{Places, Valuation};
 use crate::task::Schedule;
 use crate::types::Type;
 use crate::value::Value;
-use crate::walk::{Configuration, Pending, successors};
 use std::collections::HashSet;
 
 /// How far to look.
@@ -259,7 +259,7 @@ impl Search<'_> {
         }
         let valuation = Valuation { globals: from.globals.clone(), locals: stack.locals };
         let here = Configuration { stack: stack.pending, loc: stack.loc, valuation };
-        let Some(next) = successors(self.program, &self.places, &here) else {
+        let Some(next) = next_configurations(self.program, &self.places, &here) else {
             self.cut();
             return Vec::new();
         };
