@@ -28,7 +28,7 @@
 //! conditions do read them, and replay must know their values. Inside a procedure an assignment tells the value.
 //! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
 //! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
-//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::lift`] adds them to the entry of each
+//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::edge_map`] adds them to the entry of each
 //! of its segments.
 //!
 //! # Paper
