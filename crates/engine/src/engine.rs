@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Tick};
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
+use crate::sat::Sat;
 use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
@@ -83,6 +84,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
     &[
         &Explicit,
         &Summary,
+        &Sat,
         &Fixpoint("fixpoint", library::DEFAULT),
         &Fixpoint("fixpoint:summary", library::SUMMARY),
         &Fixpoint("fixpoint:ef", library::EF),

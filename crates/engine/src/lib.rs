@@ -75,6 +75,7 @@ mod explicit;
 pub mod fixpoint;
 mod race;
 mod reduce;
+mod sat;
 mod skeleton;
 mod summary;
 #[cfg(test)]

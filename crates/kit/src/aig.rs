@@ -35,6 +35,11 @@ impl Lit {
         if value { Lit::TRUE } else { Lit::FALSE }
     }
 
+    /// The node of this number.
+    pub fn positive(node: usize) -> Lit {
+        Lit((node as u32) << 1)
+    }
+
     /// The number of its node.
     pub fn node(self) -> usize {
         (self.0 >> 1) as usize

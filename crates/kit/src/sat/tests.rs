@@ -1,4 +1,4 @@
-//! Random questions against tables of all valuations.
+//! Room `kit`: random questions to the solver against tables of all valuations.
 
 use super::*;
 use crate::aig::{Aig, Lit};
