@@ -204,9 +204,16 @@ impl Aig {
         values
     }
 
-    /// Inputs whose values alone give these literals the values that they have: a reason, not necessarily the least.
-    /// Of two reasons for a node it takes the one that costs less, inputs having the costs given.
-    pub fn reason(&self, roots: &[Lit], values: &Values, cost: impl Fn(usize) -> u32) -> Vec<usize> {
+    /// Finds inputs whose values alone give these literals the values that they have: a reason, not necessarily the least.
+    /// Of two reasons for a node it takes the one that costs less, inputs having the costs given. Each input of the reason is
+    /// told, those with greater numbers first; the literals that come back, all of smaller numbers, get reasons too.
+    pub fn reason(
+        &self,
+        roots: &[Lit],
+        values: &Values,
+        cost: impl Fn(usize) -> u32,
+        mut tell: impl FnMut(usize) -> Vec<Lit>,
+    ) {
         let top = roots.iter().map(|root| root.node() + 1).max().unwrap_or(0);
         let mut costs: Vec<u32> = Vec::with_capacity(top);
         for at in 0..top {
@@ -224,13 +231,12 @@ impl Aig {
         }
         let mut wanted = vec![false; top];
         roots.iter().for_each(|root| wanted[root.node()] = true);
-        let mut inputs = Vec::new();
         for at in (0..top).rev().filter(|&at| self.nodes[at] != Node::False) {
             if !wanted[at] {
                 continue;
             }
             match self.nodes[at] {
-                Node::Input => inputs.push(at),
+                Node::Input => tell(at).into_iter().for_each(|root| wanted[root.node()] = true),
                 Node::And(a, b) => match (values.get(a), values.get(b)) {
                     (true, true) => [wanted[a.node()], wanted[b.node()]] = [true, true],
                     (true, false) => wanted[b.node()] = true,
@@ -244,7 +250,6 @@ impl Aig {
                 Node::False => {}
             }
         }
-        inputs
     }
 }
 
@@ -312,8 +317,16 @@ mod tests {
             for row in 0..16usize {
                 let bit = |at: usize| inputs.iter().position(|input| input.node() == at);
                 let values = aig.evaluate(|at| bit(at).is_some_and(|bit| row >> bit & 1 != 0));
-                let reason = aig.reason(&[root], &values, |_| 1);
-                let fixed: usize = reason.iter().filter_map(|&at| bit(at)).map(|bit| 1 << bit).sum();
+                let mut fixed = 0usize;
+                aig.reason(
+                    &[root],
+                    &values,
+                    |_| 1,
+                    |at| {
+                        fixed |= bit(at).map_or(0, |bit| 1 << bit);
+                        Vec::new()
+                    },
+                );
                 for other in (0..16usize).filter(|other| (other ^ row) & fixed == 0) {
                     assert_eq!(table >> other & 1, table >> row & 1, "seed {seed} row {row}");
                 }

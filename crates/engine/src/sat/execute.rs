@@ -95,6 +95,17 @@ pub struct Execution {
     choices: HashMap<EdgeId, Vec<(Type, Vec<Lit>)>>,
     /// The sites of calls that are not in tail position.
     calls: HashMap<EdgeId, u32>,
+    /// What the inputs of the functions that belong to sites stand for, by their nodes.
+    pub roles: HashMap<usize, Role>,
+}
+
+/// What an input of the functions stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// That a site returns, or fails. It has a smaller number than the site's outputs.
+    Does(u32),
+    /// An output of a site.
+    Output(u32, u32),
 }
 
 /// Control at a location.
@@ -133,6 +144,7 @@ pub fn execute(
         merges: Vec::new(),
         choices: HashMap::default(),
         calls: HashMap::default(),
+        roles: HashMap::default(),
     };
     let mut executor =
         Executor { regions, proc: own.proc, fails, out, arrived: HashMap::default(), ends: Vec::new() };
@@ -205,13 +217,18 @@ impl Executor<'_, '_> {
     fn site(&mut self, callee: u32, edge: Option<EdgeId>, way: Way, inputs: Vec<Lit>, guard: Lit) -> u32 {
         let aig = &mut self.out.aig;
         let proc = self.regions.all[callee as usize].proc;
-        let outputs = self.regions.outputs[proc].iter().map(|_| aig.input()).collect();
+        let number = self.out.sites.len() as u32;
         let returns = aig.input();
         let fails = if self.fails[callee as usize] { aig.input() } else { Lit::FALSE };
+        let outputs: Vec<Lit> = self.regions.outputs[proc].iter().map(|_| aig.input()).collect();
+        let does = [returns, fails].into_iter().filter(|lit| !lit.is_constant());
+        self.out.roles.extend(does.map(|lit| (lit.node(), Role::Does(number))));
+        let each = outputs.iter().zip(0..);
+        self.out.roles.extend(each.map(|(lit, at)| (lit.node(), Role::Output(number, at))));
         let failed = aig.and(guard, fails);
         self.out.fails = aig.or(self.out.fails, failed);
         self.out.sites.push(Site { callee, edge, way, inputs, outputs, returns, fails, failed });
-        self.out.sites.len() as u32 - 1
+        number
     }
 
     /// One state for several, two by two.

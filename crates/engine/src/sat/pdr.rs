@@ -31,7 +31,7 @@
 //!
 //! Finite, since cubes are; in the worst case exponential in the bits of interfaces. In practice it follows the size of the proof.
 
-use super::execute::{Execution, Passed, execute};
+use super::execute::{Execution, Passed, Role, Site, execute};
 use super::knowledge::{ALL, Bit, Cube, Fact, Kind, Known, Relation};
 use super::prover::{Prover, Question, at_site, does};
 use super::regions::Regions;
@@ -57,8 +57,16 @@ struct Goal {
 enum Asked {
     /// Something was learnt about the goal itself.
     Learnt,
-    /// Another goal comes first.
-    First(Goal),
+    /// A path was found, with these calls that no fact explains.
+    Suspected(Suspicion),
+}
+
+/// A path that may not be one.
+struct Suspicion {
+    /// Goals for the calls on it that no fact explains, in their order.
+    calls: Vec<Goal>,
+    /// The one that says least about its inputs.
+    first: Goal,
 }
 
 /// A search.
@@ -176,7 +184,8 @@ impl<'i, 'a> Search<'i, 'a> {
             let goal = goals.last().expect("the first goal returns from here").clone();
             let (known, component) =
                 (&self.known[goal.relation.index()], self.component(goal.relation) as usize);
-            let fact = known.facts.iter().copied().find(|&fact| self.has_in_common(fact, &goal));
+            let fact =
+                known.facts.iter().copied().find(|&fact| self.has_in_common(fact, goal.relation, &goal.cube));
             if fact.is_some() || known.excludes(&goal.cube, goal.level) {
                 goals.pop();
                 if goals.is_empty() {
@@ -193,12 +202,11 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
-            match self.ask(&goal)? {
-                Asked::Learnt => {}
-                Asked::First(other) => {
-                    self.counts.goals += 1;
-                    goals.push(other);
-                }
+            if let Asked::Suspected(Suspicion { calls, first }) = self.ask(&goal)?
+                && !self.refute_one(&calls)?
+            {
+                self.counts.goals += 1;
+                goals.push(first);
             }
         }
     }
@@ -207,12 +215,12 @@ impl<'i, 'a> Search<'i, 'a> {
         self.component[relation.index()]
     }
 
-    /// Whether a run is one of those that a goal asks for.
-    fn has_in_common(&self, fact: u32, goal: &Goal) -> bool {
+    /// Whether a run is one of those that a cube asks for.
+    fn has_in_common(&self, fact: u32, relation: Relation, cube: &[Bit]) -> bool {
         let fact = &self.facts[fact as usize];
-        let inputs = self.regions.all[goal.relation.region() as usize].inputs.len();
+        let inputs = self.regions.all[relation.region() as usize].inputs.len();
         let mut own = fact.inputs.iter().peekable();
-        goal.cube.iter().all(|bit| match bit.number().checked_sub(inputs) {
+        cube.iter().all(|bit| match bit.number().checked_sub(inputs) {
             Some(output) => fact.outputs[output] == bit.value(),
             None => {
                 while own.next_if(|own| own.number() < bit.number()).is_some() {}
@@ -260,7 +268,7 @@ impl<'i, 'a> Search<'i, 'a> {
                     held.retain(|&literal| !prover.in_core(literal));
                     if held.len() == before {
                         let core = prover.core(&goal.cube);
-                        self.learn(prover, goal, core, &limits)?;
+                        self.learn(prover, goal, core)?;
                         return Ok(Asked::Learnt);
                     }
                 }
@@ -273,7 +281,7 @@ impl<'i, 'a> Search<'i, 'a> {
                 self.facts.push(fact);
                 Asked::Learnt
             }
-            Err(first) => Asked::First(first),
+            Err(suspicion) => Asked::Suspected(suspicion),
         })
     }
 
@@ -294,8 +302,8 @@ impl<'i, 'a> Search<'i, 'a> {
         limits
     }
 
-    /// The path of a model: a fact, or the first call that no fact explains.
-    fn follow(&self, execution: &Execution, goal: &Goal, values: &Values) -> Result<Fact, Goal> {
+    /// The path of a model: a fact, or goals for the calls that no fact explains.
+    fn follow(&self, execution: &Execution, goal: &Goal, values: &Values) -> Result<Fact, Suspicion> {
         let end = End::of(execution, goal.relation.kind(), values);
         let path = execution.path(self.regions.program, end.way, values);
         let mut calls: Vec<(u32, Kind)> = Vec::new();
@@ -303,70 +311,142 @@ impl<'i, 'a> Search<'i, 'a> {
             calls.extend(execution.site(*passed).map(|site| (site, Kind::Return)));
         }
         calls.extend(end.call.map(|site| (site, Kind::Fail)));
-        let mut explained = HashMap::default();
-        for &(site, kind) in &calls {
-            let there = &execution.sites[site as usize];
-            let relation = Relation::new(there.callee, kind);
-            let fits = |&&fact: &&u32| {
-                let fact = &self.facts[fact as usize];
-                fact.inputs.iter().all(|&bit| values.get(at_site(there, bit)))
-                    && fact.outputs.iter().zip(&there.outputs).all(|(&value, &lit)| values.get(lit) == value)
-            };
-            let Some(&fact) = self.known[relation.index()].facts.iter().find(fits) else {
-                return Err(self.first(execution, goal, values, site, relation, end.root));
-            };
-            explained.insert((site, kind), fact);
+        let explained: HashMap<u32, Option<u32>> =
+            calls.iter().map(|&(site, kind)| (site, self.explain(execution, values, site, kind))).collect();
+        if explained.values().all(Option::is_some) {
+            let explained = explained.into_iter().filter_map(|(site, fact)| Some((site, fact?))).collect();
+            return Ok(self.fact(execution, goal, values, &end, &path, &explained));
         }
-        Ok(self.fact(execution, goal, values, &end, &path, &explained))
+        Err(self.suspect(execution, goal, values, &end, &calls, &explained))
     }
 
-    /// The goal of a call: with the inputs that it gets, and the outputs that the path needs.
-    fn first(
+    /// The fact that explains a call.
+    fn explain(&self, execution: &Execution, values: &Values, site: u32, kind: Kind) -> Option<u32> {
+        let site = &execution.sites[site as usize];
+        let fits = |fact: &u32| {
+            let fact = &self.facts[*fact as usize];
+            fact.inputs.iter().all(|&bit| values.get(at_site(site, bit)))
+                && fact.outputs.iter().zip(&site.outputs).all(|(&value, &lit)| values.get(lit) == value)
+        };
+        self.known[Relation::new(site.callee, kind).index()].facts.iter().copied().find(fits)
+    }
+
+    /// Goals for the calls of a path, from the last to the first: each asks for the outputs that the end of the path, or a later
+    /// call, needs.
+    fn suspect(
         &self,
         execution: &Execution,
         goal: &Goal,
         values: &Values,
-        site: u32,
-        relation: Relation,
-        root: Lit,
-    ) -> Goal {
-        let there = &execution.sites[site as usize];
-        let count = there.inputs.len();
-        let mut cube: Cube =
-            there.inputs.iter().enumerate().map(|(at, &lit)| Bit::new(at, values.get(lit))).collect();
-        if relation.kind() == Kind::Return {
-            let mut roots = vec![root];
-            let own = goal.cube.iter().filter_map(|bit| bit.number().checked_sub(execution.inputs.len()));
-            roots.extend(own.map(|output| execution.outputs[output]));
-            let outputs: HashMap<usize, usize> =
-                there.outputs.iter().enumerate().map(|(at, lit)| (lit.node(), at)).collect();
-            let cost = |node: usize| u32::from(outputs.contains_key(&node));
-            let reason = execution.aig.reason(&roots, values, cost);
-            let mut wanted: Vec<usize> =
-                reason.iter().filter_map(|node| outputs.get(node).copied()).collect();
-            self.set_apart(
-                there.outputs.iter().map(|&lit| values.get(lit)).collect(),
-                &cube,
-                relation,
-                &mut wanted,
-            );
-            wanted.sort_unstable();
-            wanted.dedup();
-            cube.extend(wanted.into_iter().map(|at| Bit::new(count + at, values.get(there.outputs[at]))));
-        }
-        let same = self.component(relation) == self.component(goal.relation);
-        Goal { relation, cube, level: if same && goal.level != ALL { goal.level - 1 } else { ALL } }
+        end: &End,
+        calls: &[(u32, Kind)],
+        explained: &HashMap<u32, Option<u32>>,
+    ) -> Suspicion {
+        let mut roots = vec![end.root];
+        let own = goal.cube.iter().filter_map(|bit| bit.number().checked_sub(execution.inputs.len()));
+        roots.extend(own.map(|output| execution.outputs[output]));
+        let kinds: HashMap<u32, Kind> = calls.iter().copied().collect();
+        let mut wanted: HashMap<u32, Vec<usize>> = HashMap::default();
+        let mut goals: HashMap<u32, (usize, Goal)> = HashMap::default();
+        let cost = |node: usize| u32::from(matches!(execution.roles.get(&node), Some(Role::Output(..))));
+        execution.aig.reason(&roots, values, cost, |node| match execution.roles.get(&node) {
+            Some(&Role::Output(site, output)) => {
+                wanted.entry(site).or_default().push(output as usize);
+                Vec::new()
+            }
+            Some(Role::Does(site)) if kinds.contains_key(site) => {
+                let there = &execution.sites[*site as usize];
+                if let Some(fact) = explained[site] {
+                    let inputs = self.facts[fact as usize].inputs.iter();
+                    return inputs.map(|&bit| at_site(there, bit)).collect();
+                }
+                let relation = Relation::new(there.callee, kinds[site]);
+                let wanted = wanted.remove(site).unwrap_or_default();
+                let level = self.level_of_call(goal, relation);
+                let (added, cube) = self.ask_for(there, relation, values, wanted);
+                let inputs = cube.iter().filter(|bit| bit.number() < there.inputs.len());
+                let inputs = inputs.map(|&bit| at_site(there, bit)).collect();
+                goals.insert(*site, (added, Goal { relation, cube, level }));
+                inputs
+            }
+            _ => Vec::new(),
+        });
+        let calls: Vec<(usize, Goal)> = calls.iter().filter_map(|(site, _)| goals.remove(site)).collect();
+        let first = calls.iter().min_by_key(|(added, _)| *added).expect("a call is not explained").1.clone();
+        Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first }
     }
 
-    /// Adds outputs so that no fact has all of them: the facts that there are do not explain the path.
-    fn set_apart(&self, outputs: Vec<bool>, inputs: &Cube, relation: Relation, wanted: &mut Vec<usize>) {
+    /// The cube to ask for where a call has to give some outputs: these, the inputs of the same variables, and whatever else it
+    /// takes to have nothing in common with the facts that are known. Returns how much that is, too.
+    fn ask_for(
+        &self,
+        site: &Site,
+        relation: Relation,
+        values: &Values,
+        outputs: Vec<usize>,
+    ) -> (usize, Cube) {
+        let count = site.inputs.len();
+        let lits = site.inputs.iter().chain(site.outputs.iter().filter(|_| relation.kind() == Kind::Return));
+        let whole: Cube = lits.enumerate().map(|(at, &lit)| Bit::new(at, values.get(lit))).collect();
+        let fields = self.fields(relation);
+        let wanted: HashSet<usize> = outputs.iter().map(|&output| fields[count + output]).collect();
+        let is_wanted = |bit: &Bit| match bit.number().checked_sub(count) {
+            Some(output) => outputs.contains(&output),
+            None => wanted.contains(&fields[bit.number()]),
+        };
+        let mut cube: Cube = whole.iter().filter(|bit| is_wanted(bit)).copied().collect();
+        let mut added = 0;
         for &fact in &self.known[relation.index()].facts {
-            let fact = &self.facts[fact as usize];
-            let applies = super::knowledge::is_subset(&fact.inputs, inputs);
-            if applies && wanted.iter().all(|&at| fact.outputs[at] == outputs[at]) {
-                let differs = (0..outputs.len()).find(|&at| fact.outputs[at] != outputs[at]);
-                wanted.extend(differs);
+            if self.has_in_common(fact, relation, &cube) {
+                let fact = &self.facts[fact as usize];
+                let outputs = fact.outputs.iter().enumerate().map(|(at, &value)| Bit::new(count + at, value));
+                let mut own = outputs.chain(fact.inputs.iter().copied());
+                let differs =
+                    own.find(|bit| whole[bit.number()] != *bit).expect("the fact does not explain the call");
+                let bit = whole[differs.number()];
+                let at = cube.partition_point(|other| other.number() < bit.number());
+                cube.insert(at, bit);
+                added += 1;
             }
+        }
+        (added, cube)
+    }
+
+    /// For each bit of a relation's interface the field of the procedure that it is a bit of.
+    fn fields(&self, relation: Relation) -> Vec<usize> {
+        let region = &self.regions.all[relation.region() as usize];
+        let layout = &self.regions.layouts[region.proc];
+        let bits = region.inputs.iter().chain(&self.regions.outputs[region.proc]);
+        bits.map(|&bit| layout.field(bit).0).collect()
+    }
+
+    /// The level of a call that a goal needs.
+    fn level_of_call(&self, goal: &Goal, relation: Relation) -> u32 {
+        let same = self.component(relation) == self.component(goal.relation);
+        if same && goal.level != ALL { goal.level - 1 } else { ALL }
+    }
+
+    /// Whether one of several calls can be refuted from what is known, without a closer look at its own calls.
+    fn refute_one(&mut self, calls: &[Goal]) -> Result<bool, Why> {
+        for call in calls {
+            let region = call.relation.region();
+            let mut prover = self.prover(region);
+            let refuted = self.refute_at_once(&mut prover, call);
+            self.provers[region as usize] = Some(prover);
+            if refuted? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn refute_at_once(&mut self, prover: &mut Prover<'i>, call: &Goal) -> Result<bool, Why> {
+        prover.update(&self.known, |relation| self.component[relation.index()]);
+        let limits = self.limits(prover, call);
+        let core = self.refute(prover, call.relation, &call.cube, call.level, &limits)?;
+        match core {
+            Some(core) => self.learn(prover, call, core).map(|()| true),
+            None => Ok(false),
         }
     }
 
@@ -378,14 +458,14 @@ impl<'i, 'a> Search<'i, 'a> {
         values: &Values,
         end: &End,
         path: &[Passed],
-        explained: &HashMap<(u32, Kind), u32>,
+        explained: &HashMap<u32, u32>,
     ) -> Fact {
         let kind = goal.relation.kind();
         let proc = self.regions.all[goal.relation.region() as usize].proc;
         let mut slice = Slice::new(self.regions, proc, kind);
         let (mut steps, mut next, mut target) = (Vec::new(), None, end.target);
         if let Some(site) = end.call {
-            let fact = explained[&(site, Kind::Fail)];
+            let fact = explained[&site];
             let there = &execution.sites[site as usize];
             (next, target) = (Some(fact), self.facts[fact as usize].target);
             match there.edge {
@@ -397,7 +477,7 @@ impl<'i, 'a> Search<'i, 'a> {
             }
         }
         for &passed in path.iter().rev() {
-            let call = execution.site(passed).map(|site| explained[&(site, Kind::Return)]);
+            let call = execution.site(passed).map(|site| explained[&site]);
             let run = call.map(|fact| &self.facts[fact as usize]);
             match (passed, run) {
                 (Passed::Edge(edge), run) => {
@@ -432,26 +512,20 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     /// Makes a cube that cannot be reached as small as possible, and notes it.
-    fn learn(
-        &mut self,
-        prover: &mut Prover<'i>,
-        goal: &Goal,
-        core: Cube,
-        limits: &[Literal],
-    ) -> Result<(), Why> {
+    fn learn(&mut self, prover: &mut Prover<'i>, goal: &Goal, core: Cube) -> Result<(), Why> {
         let recursive = self.recursive[self.component(goal.relation) as usize];
-        let level = if recursive { goal.level } else { ALL };
+        let mut level = if recursive { goal.level } else { ALL };
+        let limits = self.limits(prover, goal);
         let mut cube = core;
         for bit in cube.clone() {
             let Ok(at) = cube.binary_search(&bit) else { continue };
             let mut less = cube.clone();
             less.remove(at);
-            if let Some(core) = self.refute(prover, goal.relation, &less, level, limits)? {
+            if let Some(core) = self.refute(prover, goal.relation, &less, level, &limits)? {
                 cube = core;
             }
         }
         self.counts.lemmas += 1;
-        let mut level = level;
         if level != ALL {
             let limits = self.limits(prover, &Goal { level: ALL, ..goal.clone() });
             if let Some(core) = self.refute(prover, goal.relation, &cube, ALL, &limits)? {
