@@ -1,6 +1,7 @@
 //! Room `engine`: what an engine is, and the list of them.
 
 use crate::budget::{Budget, Tick};
+use crate::encode::prepared::Prepared;
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
 use crate::sat::Sat;
@@ -60,9 +61,9 @@ pub trait Engine: Sync {
     fn wants(&self) -> Wants;
     /// Whether it can answer the task at all, apart from what it wants.
     fn supports(&self, task: &Task) -> Result<(), Unsupported>;
-    /// Answers the task: settles each query once, unless another engine is at the same task and is the one to tell (see
+    /// Answers the task, with what is prepared from its program: settles each query once, unless another engine is at the same task and is the one to tell (see
     /// `may_tell`). Returns soon after the budget says so, with what it counted.
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats;
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats;
 }
 
 /// Whether an engine may tell what it found out when its search has ended after so much work, for this reason if not

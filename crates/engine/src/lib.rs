@@ -86,6 +86,7 @@ mod verdict;
 mod verify;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use encode::prepared::Prepared;
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;

@@ -1,7 +1,7 @@
 //! Room `engine`: engines on small graphs, asked as users ask and by themselves.
 
 use crate::{
-    Answer, Budget, Engine, EngineChoice, Finding, Listener, Report, Silent, Skeleton, Stats, Tick,
+    Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Report, Silent, Skeleton, Stats, Tick,
     Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
 use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
@@ -179,7 +179,12 @@ fn an_engine_settles_each_query_once() {
     let queries = [4, 5, 4].map(|loc| Query::reach("R", vec![LocId(loc)]));
     for engine in engines() {
         let mut heard = Heard::default();
-        let stats = engine.check(&Task::new(&program, &queries), &Budget::unlimited(), &mut heard);
+        let stats = engine.check(
+            &Task::new(&program, &queries),
+            &Prepared::new(&program),
+            &Budget::unlimited(),
+            &mut heard,
+        );
         let mut settled: Vec<usize> = heard.0.iter().map(|(query, _)| *query).collect();
         settled.sort_unstable();
         assert_eq!(settled, [0, 1, 2], "{}", engine.name());
@@ -221,8 +226,8 @@ impl Engine for EdgesOnly {
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
         EdgesOnly::inner().supports(task)
     }
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        EdgesOnly::inner().check(task, budget, &mut WithoutValues(listener))
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        EdgesOnly::inner().check(task, prepared, budget, &mut WithoutValues(listener))
     }
 }
 

@@ -29,6 +29,7 @@ mod shortest;
 mod store;
 
 use crate::budget::Budget;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
 use postbop_ir::Task;
@@ -49,10 +50,10 @@ impl Engine for Explicit {
         Ok(())
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         match task.shortest() {
-            true => search::check::<shortest::Nearest>(task, budget, listener),
-            false => search::check::<any::DepthFirst>(task, budget, listener),
+            true => search::check::<shortest::Nearest>(task, prepared, budget, listener),
+            false => search::check::<any::DepthFirst>(task, prepared, budget, listener),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
@@ -65,10 +66,14 @@ pub(super) struct Search<'m, 'a, O> {
 }
 
 /// Answers a task by a search in some order.
-pub fn check<O: Order>(task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+pub fn check<O: Order>(
+    task: &Task,
+    prepared: &Prepared,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let machine = Machine::new(task.program);
-    let mut search: Search<O> = Search::new(&machine, task);
+    let mut search: Search<O> = Search::new(prepared.machine(), task);
     stopwatch.lap("prepare_us");
     let end = search.run(budget, listener);
     stopwatch.lap("search_us");

@@ -20,6 +20,7 @@ pub mod switches;
 mod template;
 
 use crate::budget::Budget;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Listener, Unsupported, Wants, finite};
 use crate::verdict::Stats;
 use library::Algorithm;
@@ -49,10 +50,10 @@ impl Engine for Fixpoint {
         representable(task.program)
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         match task.bound.schedule {
-            Some(schedule) => switches::check(task, schedule, budget, listener),
-            None => solve::check(self.1, task, budget, listener),
+            Some(schedule) => switches::check(task, prepared, schedule, budget, listener),
+            None => solve::check(self.1, task, prepared, budget, listener),
         }
     }
 }

@@ -19,8 +19,9 @@ use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
 use super::room::Reordering;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
-use crate::encode::machine::code::{Code, Machine};
+use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
@@ -108,12 +109,17 @@ pub struct Solver<'m, 'a, 'w, 't> {
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener, reordering: Reordering) -> Stats {
+pub fn check(
+    task: &Task,
+    prepared: &Prepared,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+    reordering: Reordering,
+) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let machine = Machine::new(task.program);
     let meter = Meter::new(budget);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
-    let mut solver = Solver::new(task, Encoder::new(&machine, bdd), reordering);
+    let mut solver = Solver::new(task, Encoder::new(prepared.machine(), bdd), reordering);
     stopwatch.lap("prepare_us");
     let end = solver.run(&meter, budget, listener);
     stopwatch.lap("search_us");

@@ -28,6 +28,7 @@ use crate::budget::{Budget, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::layout::Row;
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::has_integers;
 use crate::verdict::Stats;
@@ -62,7 +63,7 @@ struct Search<'m, 'a> {
 
 /// Searches as far as the budget allows: settles the queries whose targets it reaches within the bound, and all if it comes
 /// to the end. Returns the greatest number of switches, or rounds, within which everything was looked at.
-pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
+pub fn search(task: &Task, prepared: &Prepared, budget: &Budget, board: &mut Board) -> Option<u32> {
     let program = task.program;
     if budget.check().is_err()
         || has_integers(program)
@@ -70,8 +71,7 @@ pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
     {
         return None;
     }
-    let machine = Machine::threads(program);
-    let mut search = Search::new(&machine, task);
+    let mut search = Search::new(prepared.threads(), task);
     board.engine = "direct";
     let explored = search.run(task, budget, board);
     let stats = [

@@ -10,7 +10,7 @@ use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, VarId};
 use postbop_kit::bits;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// An operator over fields.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ pub struct Compiled {
     pub choices: Vec<Type>,
 }
 
-/// A program made ready to run, piece by piece.
+/// A program made ready to run, piece by piece. Several engines may use it at once.
 pub struct Machine<'a> {
     /// The program.
     pub program: &'a Program,
@@ -90,8 +90,8 @@ pub struct Machine<'a> {
     /// Which procedures and edges are alike.
     pub kin: Kin,
     /// By classes.
-    layouts: Vec<OnceCell<Layout>>,
-    edges: Vec<OnceCell<Box<Compiled>>>,
+    layouts: Vec<OnceLock<Layout>>,
+    edges: Vec<OnceLock<Box<Compiled>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -120,8 +120,8 @@ impl<'a> Machine<'a> {
 
     fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
         let kin = Kin::new(program, &scopes, &live);
-        let layouts = (0..kin.proc_classes).map(|_| OnceCell::new()).collect();
-        let edges = (0..kin.edge_classes).map(|_| OnceCell::new()).collect();
+        let layouts = (0..kin.proc_classes).map(|_| OnceLock::new()).collect();
+        let edges = (0..kin.edge_classes).map(|_| OnceLock::new()).collect();
         Machine { program, scopes, live, kin, layouts, edges }
     }
 
