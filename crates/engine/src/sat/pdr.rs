@@ -65,8 +65,22 @@ enum Asked {
 struct Suspicion {
     /// Goals for the calls on it that no fact explains, in their order.
     calls: Vec<Goal>,
-    /// The one that says least about its inputs.
+    /// The one that says least besides what is needed, and how much that is.
     first: Goal,
+    added: usize,
+}
+
+/// A path of a model.
+#[derive(Clone, Copy)]
+struct Path<'p> {
+    execution: &'p Execution,
+    goal: &'p Goal,
+    values: &'p Values,
+    end: &'p End,
+    /// The calls on it, in order.
+    calls: &'p [(u32, Kind)],
+    /// The facts that explain them.
+    explained: &'p HashMap<u32, Option<u32>>,
 }
 
 /// A search.
@@ -202,7 +216,7 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
-            if let Asked::Suspected(Suspicion { calls, first }) = self.ask(&goal)?
+            if let Asked::Suspected(Suspicion { calls, first, .. }) = self.ask(&goal)?
                 && !self.refute_one(&calls)?
             {
                 self.counts.goals += 1;
@@ -317,7 +331,10 @@ impl<'i, 'a> Search<'i, 'a> {
             let explained = explained.into_iter().filter_map(|(site, fact)| Some((site, fact?))).collect();
             return Ok(self.fact(execution, goal, values, &end, &path, &explained));
         }
-        Err(self.suspect(execution, goal, values, &end, &calls, &explained))
+        let path = Path { execution, goal, values, end: &end, calls: &calls, explained: &explained };
+        let suspected = self.suspect(&path, false).filter(|suspicion| suspicion.added == 0);
+        let suspected = suspected.or_else(|| self.suspect(&path, true));
+        Err(suspected.expect("a call is not explained"))
     }
 
     /// The fact that explains a call.
@@ -332,23 +349,22 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     /// Goals for the calls of a path, from the last to the first: each asks for the outputs that the end of the path, or a later
-    /// call, needs.
-    fn suspect(
-        &self,
-        execution: &Execution,
-        goal: &Goal,
-        values: &Values,
-        end: &End,
-        calls: &[(u32, Kind)],
-        explained: &HashMap<u32, Option<u32>>,
-    ) -> Suspicion {
-        let mut roots = vec![end.root];
+    /// call, needs. If the conditions on the path do not count, that is what the values at its end are computed from.
+    fn suspect(&self, path: &Path, with_conditions: bool) -> Option<Suspicion> {
+        let Path { execution, goal, values, end, calls, explained } = *path;
+        let mut roots: Vec<Lit> =
+            calls.iter().map(|&(site, kind)| does(&execution.sites[site as usize], kind)).collect();
+        roots.extend(with_conditions.then_some(end.root));
         let own = goal.cube.iter().filter_map(|bit| bit.number().checked_sub(execution.inputs.len()));
         roots.extend(own.map(|output| execution.outputs[output]));
         let kinds: HashMap<u32, Kind> = calls.iter().copied().collect();
         let mut wanted: HashMap<u32, Vec<usize>> = HashMap::default();
         let mut goals: HashMap<u32, (usize, Goal)> = HashMap::default();
-        let cost = |node: usize| u32::from(matches!(execution.roles.get(&node), Some(Role::Output(..))));
+        let cost = |node: usize| match execution.roles.get(&node) {
+            Some(Role::Output(..)) => Some(1),
+            Some(Role::Select) if !with_conditions => None,
+            _ => Some(0),
+        };
         execution.aig.reason(&roots, values, cost, |node| match execution.roles.get(&node) {
             Some(&Role::Output(site, output)) => {
                 wanted.entry(site).or_default().push(output as usize);
@@ -356,14 +372,17 @@ impl<'i, 'a> Search<'i, 'a> {
             }
             Some(Role::Does(site)) if kinds.contains_key(site) => {
                 let there = &execution.sites[*site as usize];
+                let outputs = wanted.remove(site).unwrap_or_default();
+                if outputs.is_empty() && !with_conditions {
+                    return Vec::new();
+                }
                 if let Some(fact) = explained[site] {
                     let inputs = self.facts[fact as usize].inputs.iter();
                     return inputs.map(|&bit| at_site(there, bit)).collect();
                 }
                 let relation = Relation::new(there.callee, kinds[site]);
-                let wanted = wanted.remove(site).unwrap_or_default();
                 let level = self.level_of_call(goal, relation);
-                let (added, cube) = self.ask_for(there, relation, values, wanted);
+                let (added, cube) = self.ask_for(there, relation, values, outputs);
                 let inputs = cube.iter().filter(|bit| bit.number() < there.inputs.len());
                 let inputs = inputs.map(|&bit| at_site(there, bit)).collect();
                 goals.insert(*site, (added, Goal { relation, cube, level }));
@@ -372,8 +391,8 @@ impl<'i, 'a> Search<'i, 'a> {
             _ => Vec::new(),
         });
         let calls: Vec<(usize, Goal)> = calls.iter().filter_map(|(site, _)| goals.remove(site)).collect();
-        let first = calls.iter().min_by_key(|(added, _)| *added).expect("a call is not explained").1.clone();
-        Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first }
+        let (added, first) = calls.iter().min_by_key(|(added, _)| *added)?.clone();
+        Some(Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first, added })
     }
 
     /// The cube to ask for where a call has to give some outputs: these, the inputs of the same variables, and whatever else it
