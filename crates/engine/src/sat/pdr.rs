@@ -233,13 +233,17 @@ impl<'i, 'a> Search<'i, 'a> {
     fn has_in_common(&self, fact: u32, relation: Relation, cube: &[Bit]) -> bool {
         let fact = &self.facts[fact as usize];
         let inputs = self.regions.all[relation.region() as usize].inputs.len();
-        let mut own = fact.inputs.iter().peekable();
-        cube.iter().all(|bit| match bit.number().checked_sub(inputs) {
-            Some(output) => fact.outputs[output] == bit.value(),
-            None => {
-                while own.next_if(|own| own.number() < bit.number()).is_some() {}
-                own.peek().is_none_or(|own| own.number() != bit.number() || own.value() == bit.value())
-            }
+        let mut fixed: HashMap<usize, bool> =
+            fact.inputs.iter().map(|bit| (bit.number(), bit.value())).collect();
+        cube.iter().all(|bit| {
+            let input = match bit.number().checked_sub(inputs) {
+                None => bit.number(),
+                Some(output) => match fact.copies[output] {
+                    Some(input) => input as usize,
+                    None => return fact.outputs[output] == bit.value(),
+                },
+            };
+            *fixed.entry(input).or_insert(bit.value()) == bit.value()
         })
     }
 
@@ -342,8 +346,11 @@ impl<'i, 'a> Search<'i, 'a> {
         let site = &execution.sites[site as usize];
         let fits = |fact: &u32| {
             let fact = &self.facts[*fact as usize];
+            let same = |(own, &lit): (Result<bool, usize>, &Lit)| {
+                values.get(lit) == own.unwrap_or_else(|input| values.get(site.inputs[input]))
+            };
             fact.inputs.iter().all(|&bit| values.get(at_site(site, bit)))
-                && fact.outputs.iter().zip(&site.outputs).all(|(&value, &lit)| values.get(lit) == value)
+                && fact.each_output().zip(&site.outputs).all(same)
         };
         self.known[Relation::new(site.callee, kind).index()].facts.iter().copied().find(fits)
     }
@@ -377,8 +384,10 @@ impl<'i, 'a> Search<'i, 'a> {
                     return Vec::new();
                 }
                 if let Some(fact) = explained[site] {
-                    let inputs = self.facts[fact as usize].inputs.iter();
-                    return inputs.map(|&bit| at_site(there, bit)).collect();
+                    let fact = &self.facts[fact as usize];
+                    let copied = outputs.iter().filter_map(|&output| fact.copies[output]);
+                    let copied = copied.map(|input| there.inputs[input as usize]);
+                    return fact.inputs.iter().map(|&bit| at_site(there, bit)).chain(copied).collect();
                 }
                 let relation = Relation::new(there.callee, kinds[site]);
                 let level = self.level_of_call(goal, relation);
@@ -418,13 +427,21 @@ impl<'i, 'a> Search<'i, 'a> {
         for &fact in &self.known[relation.index()].facts {
             if self.has_in_common(fact, relation, &cube) {
                 let fact = &self.facts[fact as usize];
-                let outputs = fact.outputs.iter().enumerate().map(|(at, &value)| Bit::new(count + at, value));
-                let mut own = outputs.chain(fact.inputs.iter().copied());
-                let differs =
-                    own.find(|bit| whole[bit.number()] != *bit).expect("the fact does not explain the call");
-                let bit = whole[differs.number()];
-                let at = cube.partition_point(|other| other.number() < bit.number());
-                cube.insert(at, bit);
+                let output = fact.each_output().zip(count..).find_map(|(own, at)| match own {
+                    Ok(value) => (whole[at].value() != value).then_some([Some(at), None]),
+                    Err(input) => {
+                        (whole[at].value() != whole[input].value()).then_some([Some(at), Some(input)])
+                    }
+                });
+                let differs = output.or_else(|| {
+                    let input = fact.inputs.iter().find(|bit| whole[bit.number()] != **bit);
+                    input.map(|bit| [Some(bit.number()), None])
+                });
+                for at in differs.expect("the fact does not explain the call").into_iter().flatten() {
+                    if let Err(place) = cube.binary_search(&whole[at]) {
+                        cube.insert(place, whole[at]);
+                    }
+                }
                 added += 1;
             }
         }
@@ -492,7 +509,7 @@ impl<'i, 'a> Search<'i, 'a> {
                     slice.enter(edge, &self.facts[fact as usize]);
                     steps.push((edge, execution.choices(edge, values), None));
                 }
-                None => slice.tail(there.callee, &self.facts[fact as usize]),
+                None => slice.tail(&self.facts[fact as usize]),
             }
         }
         for &passed in path.iter().rev() {
@@ -503,18 +520,15 @@ impl<'i, 'a> Search<'i, 'a> {
                     slice.edge(edge, run);
                     steps.push((edge, execution.choices(edge, values), call));
                 }
-                (Passed::Tail(site), run) => {
-                    slice.tail(
-                        execution.sites[site as usize].callee,
-                        run.expect("a call on a path has a run"),
-                    );
+                (Passed::Tail(_), run) => {
+                    slice.tail(run.expect("a call on a path has a run"));
                     next = call;
                 }
             }
         }
         steps.reverse();
         let value = |&lit: &Lit| values.get(lit);
-        let needed = slice.inputs(goal.relation).into_iter();
+        let needed = slice.inputs(goal.relation.region()).into_iter();
         Fact {
             region: goal.relation.region(),
             inputs: needed.map(|at| Bit::new(at, values.get(execution.inputs[at]))).collect(),
@@ -523,6 +537,7 @@ impl<'i, 'a> Search<'i, 'a> {
             } else {
                 Vec::new()
             },
+            copies: slice.copies(goal.relation.region()),
             free: execution.free.iter().map(value).collect(),
             steps,
             next,
