@@ -38,11 +38,12 @@ use super::regions::Regions;
 use super::slice::Slice;
 use crate::budget::Meter;
 use crate::verdict::Why;
-use postbop_ir::{LocId, Program};
+use postbop_ir::{LocId, Program, VarId};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Interrupt, Literal};
 use postbop_kit::scc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 /// Whether a relation has something in common with a cube, in runs of a level.
@@ -99,12 +100,17 @@ pub struct Search<'i, 'a> {
     reached: Vec<u32>,
     /// Which regions can fail.
     fails: Vec<bool>,
+    /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
+    shapes: HashMap<Shape, u32>,
     /// The targets that still count.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
     /// What happened how often.
     pub counts: Counts,
 }
+
+/// Bits of globals: which, which of its bits, whether afterwards, and the value.
+type Shape = Vec<(VarId, u32, bool, bool)>;
 
 /// What happened how often.
 #[derive(Clone, Copy, Default, Debug)]
@@ -154,6 +160,7 @@ impl<'i, 'a> Search<'i, 'a> {
             members,
             recursive,
             fails,
+            shapes: HashMap::default(),
             targets,
             off: HashSet::default(),
             counts: Counts::default(),
@@ -400,7 +407,8 @@ impl<'i, 'a> Search<'i, 'a> {
             _ => Vec::new(),
         });
         let calls: Vec<(usize, Goal)> = calls.iter().filter_map(|(site, _)| goals.remove(site)).collect();
-        let (added, first) = calls.iter().min_by_key(|(added, _)| *added)?.clone();
+        let rank = |(added, goal): &&(usize, Goal)| (*added, Reverse(self.familiar(goal)));
+        let (added, first) = calls.iter().min_by_key(rank)?.clone();
         Some(Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first, added })
     }
 
@@ -566,8 +574,43 @@ impl<'i, 'a> Search<'i, 'a> {
                 (cube, level) = (core, ALL);
             }
         }
+        if level > 1
+            && let Some(shape) = self.shape(goal.relation, &cube)
+        {
+            *self.shapes.entry(shape).or_default() += 1;
+        }
         self.known[goal.relation.index()].learn(cube, level);
         Ok(())
+    }
+
+    /// A cube as bits of globals, before or after; none if it has others.
+    fn shape(&self, relation: Relation, cube: &[Bit]) -> Option<Shape> {
+        let region = &self.regions.all[relation.region() as usize];
+        let (fields, layout) = (self.fields(relation), &self.regions.layouts[region.proc]);
+        let globals = self.regions.scopes.globals(region.proc);
+        let bit = |bit: &Bit| {
+            let after = bit.number().checked_sub(region.inputs.len());
+            let place = match after {
+                Some(output) => self.regions.outputs[region.proc][output],
+                None => region.inputs[bit.number()],
+            };
+            let field = fields[bit.number()];
+            let nth = place - layout.first[field];
+            Some((*globals.get(field)?, nth, after.is_some(), bit.value()))
+        };
+        cube.iter().map(bit).collect()
+    }
+
+    /// How many relations are known to have nothing in common with what a goal asks of globals: then the goal is likely to be
+    /// refuted as well.
+    fn familiar(&self, goal: &Goal) -> u32 {
+        let region = &self.regions.all[goal.relation.region() as usize];
+        let globals = self.regions.scopes.globals(region.proc).len();
+        let fields = self.fields(goal.relation);
+        let own: Cube = goal.cube.iter().filter(|bit| fields[bit.number()] < globals).copied().collect();
+        let own: HashSet<_> = self.shape(goal.relation, &own).into_iter().flatten().collect();
+        let matching = self.shapes.iter().filter(|(shape, _)| shape.iter().all(|bit| own.contains(bit)));
+        matching.map(|(_, &count)| count).max().unwrap_or(0)
     }
 
     /// The core of a cube that cannot be reached, if it holds for fewer calls that it cannot.
