@@ -175,10 +175,10 @@ mod tests {
     use super::super::instance;
 
     /// What the oracle says of the target, if the instance is small enough for it.
-    fn judged(family: &str, parameters: &[u64]) -> Option<bool> {
+    fn decided(family: &str, parameters: &[u64]) -> Option<bool> {
         let instance = instance(family, parameters).unwrap();
         let (program, locs) = instance.read();
-        let reached = postbop_ir::oracle::judge(&program, &[&locs], 300_000).ok()?[0].is_some();
+        let reached = postbop_ir::oracle::oracle(&program, &[&locs], 300_000).ok()?[0].is_some();
         assert!(instance.expected.is_none_or(|expected| expected == reached), "{}", instance.name);
         Some(reached)
     }
@@ -187,7 +187,7 @@ mod tests {
     fn the_pair_is_kept_and_with_the_bug_it_is_nearly_always_broken() {
         for (family, sizes) in [("slam", [4, 3, 6]), ("sparse", [3, 4, 7]), ("mutual", [3, 3, 5])] {
             let verdicts = |bug: &str| -> Vec<bool> {
-                let of = |seed| judged(&format!("{family}{bug}"), &[&[seed], &sizes[..]].concat());
+                let of = |seed| decided(&format!("{family}{bug}"), &[&[seed], &sizes[..]].concat());
                 (1..=12).filter_map(of).collect()
             };
             let (kept, broken) = (verdicts(""), verdicts("-bug"));

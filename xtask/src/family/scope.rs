@@ -161,7 +161,7 @@ mod tests {
             for family in ["scope", "scope-bug"] {
                 let instance = instance(family, &[seed, 2, 10]).unwrap();
                 let (program, locs) = instance.read();
-                let least = postbop_ir::oracle::judge(&program, &[&locs], 1_000_000).unwrap();
+                let least = postbop_ir::oracle::oracle(&program, &[&locs], 1_000_000).unwrap();
                 assert_eq!(Some(least[0].is_some()), instance.expected, "{}", instance.name);
             }
         }

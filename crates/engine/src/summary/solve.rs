@@ -19,8 +19,9 @@ use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
 use super::room::Reordering;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
-use crate::encode::machine::code::{Code, Machine};
+use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
@@ -108,12 +109,17 @@ pub struct Solver<'m, 'a, 'w, 't> {
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener, reordering: Reordering) -> Stats {
+pub fn check(
+    task: &Task,
+    prepared: &Prepared,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+    reordering: Reordering,
+) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let machine = Machine::new(task.program);
     let meter = Meter::new(budget);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
-    let mut solver = Solver::new(task, Encoder::new(&machine, bdd), reordering);
+    let mut solver = Solver::new(task, Encoder::new(prepared.machine(), bdd), reordering);
     stopwatch.lap("prepare_us");
     let end = solver.run(&meter, budget, listener);
     stopwatch.lap("search_us");
@@ -129,20 +135,20 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Solver {
             encoder,
             task,
-            places: Table::filled(program.locs.len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
-            arrivals: Vec::with_capacity(2 * program.locs.len()),
-            gates: Table::filled(program.procs.len(), None),
-            edges: Table::filled(program.edges.len(), Ready::Nothing),
+            places: Table::filled(program.locs().len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
+            arrivals: Vec::with_capacity(2 * program.locs().len()),
+            gates: Table::filled(program.procs().len(), None),
+            edges: Table::filled(program.edges().len(), Ready::Nothing),
             updates: HashMap::default(),
             calls: HashMap::default(),
             shared_gates: HashMap::default(),
             sites: Vec::new(),
-            callers: Table::filled(program.procs.len(), Vec::new()),
+            callers: Table::filled(program.procs().len(), Vec::new()),
             agenda: BinaryHeap::new(),
             order: Order::new(program),
             schedule: BTreeMap::new(),
-            entered: Table::filled(program.procs.len(), Vec::new()),
-            parts: Table::filled(program.procs.len(), Vec::new()),
+            entered: Table::filled(program.procs().len(), Vec::new()),
+            parts: Table::filled(program.procs().len(), Vec::new()),
             pushed: Vec::new(),
             targets: TargetTracker::new(task),
             images: 0,
@@ -153,9 +159,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     fn run(&mut self, meter: &Meter, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
         budget.check()?;
         let interrupted = |_: Interrupted| meter.why();
-        let main = self.task.program.main;
+        let main = self.task.program.main();
         self.gate(main).map_err(interrupted)?;
-        let entry = self.task.program.procs[main].entry;
+        let entry = self.task.program.procs()[main].entry;
         self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
         while !self.targets.is_over() {
@@ -222,7 +228,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         self.places[loc] = Place { reach, fresh };
         self.targets.reach(loc, &loc);
         if place.fresh == Ref::FALSE {
-            let rank = self.encoder.machine.scopes.rank(self.task.program.locs[loc].proc);
+            let rank = self.encoder.machine.scopes.rank(self.task.program.locs()[loc].proc);
             self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
         }
         Ok(())
@@ -245,7 +251,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return Ok(Rc::clone(gate));
         }
         let mut gate = self.encoder.gate(proc)?;
-        if proc == self.task.program.main {
+        if proc == self.task.program.main() {
             // Nobody asks how main was entered.
             (gate.links, gate.link_levels, gate.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
         }
@@ -257,15 +263,20 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
 
     fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         let program = self.task.program;
-        let proc = program.locs[loc].proc;
-        if program.procs[proc].exit == loc {
+        let proc = program.locs()[loc].proc;
+        if program.procs()[proc].exit == loc {
             return self.summarise(proc, set, time);
         }
         for &edge in program.leaving(loc) {
             match self.known(edge)? {
                 Ready::Update(relation, plan) => {
                     let image = self.image(set, (relation, plan))?;
-                    self.arrive(program.edges[edge].to, image, Cause::Edge(edge, set), &(time.clone() + 1))?;
+                    self.arrive(
+                        program.edges()[edge].to,
+                        image,
+                        Cause::Edge(edge, set),
+                        &(time.clone() + 1),
+                    )?;
                 }
                 Ready::Call(site) => self.call(site, set, time)?,
                 Ready::Nothing => unreachable!("it was just looked at"),
@@ -279,8 +290,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return Ok(known);
         }
         let program = self.task.program;
-        let gate = self.gate(program.locs[program.edges[edge].from].proc)?;
-        let known = match program.edges[edge].action {
+        let gate = self.gate(program.locs()[program.edges()[edge].from].proc)?;
+        let known = match program.edges()[edge].action {
             Action::Call { callee, .. } => {
                 let inside = self.gate(callee)?;
                 let site = self.site(&gate, &inside, edge, callee)?;
@@ -307,7 +318,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
 
     /// What edges that are alike have in common, in procedures that are alike.
     fn key(&mut self, edge: EdgeId) -> (u32, u32) {
-        let proc = self.task.program.locs[self.task.program.edges[edge].from].proc;
+        let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
         (self.encoder.machine.kin.edges[edge], self.encoder.dress(proc))
     }
 
@@ -374,7 +385,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut memory = Recall::new(self, budget);
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
-            let open = machine.layout(machine.program.locs[loc].proc).open.clone();
+            let open = machine.layout(machine.program.locs()[loc].proc).open.clone();
             retracer.trace(Point::new(loc, Default::default()), open)
         };
         targets.tell(stopped, trace, listener);
