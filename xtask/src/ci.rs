@@ -97,7 +97,7 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
         Kind::Threads(_) => FUZZ_TIME_WITH_THREADS,
         Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) => FUZZ_TIME_OF_OTHER_KINDS,
     };
-    let tally = fuzz::fuzz(seed, count, kind, Some(time));
+    let tally = fuzz::fuzz(seed, count, kind, None, Some(time));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),

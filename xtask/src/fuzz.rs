@@ -152,8 +152,8 @@ impl Tally {
     }
 }
 
-/// Tries programs from `seed` on until `count` are done, the time is up, or one goes wrong.
-pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tally {
+/// Tries programs from `seed` on, with all engines or only one, until `count` are done, the time is up, or one goes wrong.
+pub fn fuzz(seed: u64, count: usize, kind: Kind, only: Option<&str>, limit: Option<Duration>) -> Tally {
     let start = Instant::now();
     let mut tally = Tally::default();
     for seed in seed..seed.saturating_add(count as u64) {
@@ -161,7 +161,7 @@ pub fn fuzz(seed: u64, count: usize, kind: Kind, limit: Option<Duration>) -> Tal
             break;
         }
         let source = kind.program(seed);
-        match kind.examine(&source, None) {
+        match kind.examine(&source, only) {
             Finding::Agreed(score) => {
                 *(if score.is_judged() { &mut tally.agreed } else { &mut tally.too_large }) += 1;
                 tally.with_gaps += usize::from(score.is_judged() && score.has_gaps());
@@ -322,7 +322,9 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
             let task = Task { prefer, ..Task::new(judged.program, judged.queries) };
             let by_formula = name.starts_with("fixpoint");
-            if task.shortest() && by_formula {
+            if let EngineChoice::Only(engine) = choice
+                && engine.supports(&task).is_err()
+            {
                 continue;
             }
             if by_formula && score.has_gaps() {

@@ -63,6 +63,9 @@ enum Chore {
         features: Features,
         #[command(flatten)]
         other: Other,
+        /// Ask this engine only, for sequential programs
+        #[arg(long)]
+        engine: Option<String>,
         /// With one of these kinds: milliseconds that an engine may take for one question
         #[arg(long, value_name = "MS", requires = "kind")]
         patience: Option<u64>,
@@ -138,8 +141,8 @@ fn main() -> ExitCode {
             print!("{}", other.kind(features, None).program(seed));
             ExitCode::SUCCESS
         }
-        Chore::Fuzz { seed, count, seconds, features, other, patience } => {
-            run_fuzz(seed, count, seconds, other.kind(features, patience))
+        Chore::Fuzz { seed, count, seconds, features, other, engine, patience } => {
+            run_fuzz(seed, count, seconds, other.kind(features, patience), engine.as_deref())
         }
         Chore::Soak { seed, count, seconds, memory, timeout } => {
             let seed = seed.unwrap_or_else(seed_by_time);
@@ -199,12 +202,18 @@ fn run_tidy() -> ExitCode {
     if breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run_fuzz(seed: Option<u64>, count: usize, seconds: Option<u64>, kind: Kind) -> ExitCode {
+fn run_fuzz(
+    seed: Option<u64>,
+    count: usize,
+    seconds: Option<u64>,
+    kind: Kind,
+    only: Option<&str>,
+) -> ExitCode {
     let seed = seed.unwrap_or_else(seed_by_time);
     println!("fuzz: seed {seed}");
     // A breakdown of an engine is a finding, told once at the end.
     std::panic::set_hook(Box::new(|_| {}));
-    let tally = fuzz::fuzz(seed, count, kind, seconds.map(Duration::from_secs));
+    let tally = fuzz::fuzz(seed, count, kind, only, seconds.map(Duration::from_secs));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
     println!("fuzz: seed {seed} is wrong: {what}\n{source}");

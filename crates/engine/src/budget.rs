@@ -193,12 +193,11 @@ impl Budget {
         }
     }
 
-    /// Whether what was found may still be written down: there is time left, and hardly more memory is used than allowed.
-    /// A search that ends because it has used up its memory leaves that much for its traces.
+    /// Whether what was found may still be written down: there is time left, and no more memory is used than allowed.
     pub fn check_writing(&self) -> Result<(), Why> {
         self.check_time()?;
         match self.memory {
-            Some(limit) if (self.used)() > limit + limit / 8 => Err(Why::Memory(limit)),
+            Some(limit) if (self.used)() > limit => Err(Why::Memory(limit)),
             _ => Ok(()),
         }
     }
@@ -214,11 +213,12 @@ impl Budget {
         }
     }
 
-    /// Whether the work may go on with so many bytes more.
+    /// Whether the work may go on with so many bytes more. A search leaves an eighth of the memory for its traces, and for what
+    /// the allocator holds beyond what is in use.
     pub fn allows(&self, bytes: u64) -> Result<(), Why> {
         self.check_time()?;
         match self.memory {
-            Some(limit) if (self.used)().saturating_add(bytes) > limit => Err(Why::Memory(limit)),
+            Some(limit) if (self.used)().saturating_add(bytes) > limit - limit / 8 => Err(Why::Memory(limit)),
             _ => Ok(()),
         }
     }
@@ -248,6 +248,15 @@ impl<'b> Meter<'b> {
     /// Counts work that diagrams do not ask about.
     pub fn spend(&self, work: u64) {
         self.work.set(self.work.get() + work);
+    }
+
+    /// Whether the work may go on after so many more units.
+    pub fn goes_on(&self, work: u64) -> bool {
+        self.spend(work);
+        let why = self.budget.after(self.work()).err();
+        let goes_on = why.is_none();
+        *self.why.borrow_mut() = why;
+        goes_on
     }
 
     /// Whether diagrams may go on, with so many bytes more.

@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Tick};
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
+use crate::sat::Sat;
 use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
@@ -80,6 +81,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
     &[
         &Explicit,
         &Summary,
+        &Sat,
         &Fixpoint("fixpoint", library::DEFAULT),
         &Fixpoint("fixpoint:summary", library::SUMMARY),
         &Fixpoint("fixpoint:ef", library::EF),

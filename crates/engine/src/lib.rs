@@ -75,6 +75,7 @@ mod explicit;
 pub mod fixpoint;
 mod race;
 mod reduce;
+mod sat;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -102,11 +102,19 @@ fn checks(program: &Program, text: &str) -> Vec<Query> {
             None => merged.push((name, vec![check.loc])),
         }
     }
-    let query = |(name, locs): (String, Vec<LocId>)| {
-        let guard = locs.iter().flat_map(|loc| guards[loc].clone()).collect();
+    guards.values_mut().for_each(distinct);
+    let query = |(name, mut locs): (String, Vec<LocId>)| {
+        distinct(&mut locs);
+        let mut guard = locs.iter().flat_map(|loc| guards[loc].iter().copied()).collect();
+        distinct(&mut guard);
         Query { guard, ..Query::reach(name, locs) }
     };
     merged.into_iter().map(query).collect()
+}
+
+fn distinct(locs: &mut Vec<LocId>) {
+    locs.sort_unstable();
+    locs.dedup();
 }
 
 fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {

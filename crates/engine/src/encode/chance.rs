@@ -14,7 +14,8 @@
 //!
 //! Twice the diagrams of an expression without choices.
 
-use super::blast::{Bits, Wires, apply, equal};
+use super::blast::{Bits, Wires};
+use super::gates::{apply, equal};
 use super::machine::code::Ins;
 use postbop_ir::{Op, Type};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};

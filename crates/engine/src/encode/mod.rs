@@ -4,6 +4,7 @@ pub mod affinity;
 pub mod blast;
 pub mod chance;
 pub mod columns;
+pub mod gates;
 pub mod literals;
 pub mod live;
 pub mod machine;

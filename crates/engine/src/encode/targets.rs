@@ -46,6 +46,13 @@ impl<P: Clone> TargetTracker<P> {
         }
     }
 
+    /// Nothing is reached yet, and nothing will be said about guards: the search does not look for them.
+    pub fn without_guards(task: &Task) -> Self {
+        let mut tracker = TargetTracker::new(task);
+        tracker.guarded.fill(None);
+        tracker
+    }
+
     /// Whether nothing is left to look for.
     pub fn is_over(&self) -> bool {
         self.missing == 0 || self.first && self.missing < self.reached.len()

@@ -1,7 +1,8 @@
 //! Room `engine/fixpoint`: what the formulas of an edge mention, as levels of a state.
 
 use super::template::{State, Template};
-use crate::encode::blast::{Bits, Wires, blast, width};
+use crate::encode::blast::{Bits, Wires, blast};
+use crate::encode::gates::width;
 use crate::encode::machine::code::{Compiled, Set};
 use postbop_ir::{ProcId, Type};
 use postbop_kit::bdd::{Bdd, Interrupted};

@@ -12,7 +12,8 @@
 //! \[getafix\] section 4, the template formulae.
 
 use super::mentions::Mentions;
-use crate::encode::blast::{Bits, blast, width};
+use crate::encode::blast::{Bits, blast};
+use crate::encode::gates::width;
 use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::wiring::{Slots, Wiring};
 use crate::threads::resume_points::{resume_points, shared};

@@ -28,7 +28,7 @@
 
 use super::past::{CERTAIN, Point, Recall, Valued};
 use super::solve::{Cause, Ready, Solver};
-use crate::encode::blast::equal;
+use crate::encode::gates::equal;
 use crate::encode::machine::code::Code;
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::layout::Row;

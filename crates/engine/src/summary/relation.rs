@@ -7,8 +7,9 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Wires, equal};
+use crate::encode::blast::{Bits, Wires};
 use crate::encode::chance::chance;
+use crate::encode::gates::equal;
 use crate::encode::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
 use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};

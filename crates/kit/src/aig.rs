@@ -1,0 +1,336 @@
+//! Room `kit`: and-inverter graphs.
+//!
+//! # Idea
+//!
+//! A Boolean function is a node of a graph whose nodes are inputs and conjunctions of two literals; a literal is a node,
+//! or its negation. Equal conjunctions are one node (structural hashing), constants are propagated as nodes are made,
+//! and conjunctions that contradict or repeat what is below them are not made at all. A node has a greater number than
+//! the nodes below it, so every walk over the graph is a loop over numbers.
+//!
+//! # Paper
+//!
+//! \[aig\] for the representation and the rules that look two nodes down.
+//!
+//! # Cost
+//!
+//! A conjunction is a look into a hash table. Evaluating, and finding reasons, is linear in the graph.
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::ops::Not;
+
+/// A node or its negation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Lit(u32);
+
+impl Lit {
+    /// The constant false.
+    pub const FALSE: Lit = Lit(0);
+    /// The constant true.
+    pub const TRUE: Lit = Lit(1);
+
+    /// The constant.
+    pub fn constant(value: bool) -> Lit {
+        if value { Lit::TRUE } else { Lit::FALSE }
+    }
+
+    /// The node of this number.
+    pub fn positive(node: usize) -> Lit {
+        Lit((node as u32) << 1)
+    }
+
+    /// The number of its node.
+    pub fn node(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    /// Whether it is a negation.
+    pub fn is_negated(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Whether it is a constant.
+    pub fn is_constant(self) -> bool {
+        self.0 < 2
+    }
+}
+
+impl Not for Lit {
+    type Output = Lit;
+    fn not(self) -> Lit {
+        Lit(self.0 ^ 1)
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// The constant false.
+    False,
+    /// Anything.
+    Input,
+    /// The conjunction of two.
+    And(Lit, Lit),
+}
+
+/// A graph. Node 0 is the constant.
+pub struct Aig {
+    nodes: Vec<Node>,
+    known: HashTable<u32>,
+}
+
+impl Default for Aig {
+    fn default() -> Self {
+        Aig { nodes: vec![Node::False], known: HashTable::new() }
+    }
+}
+
+fn hash(pair: (Lit, Lit)) -> u64 {
+    let mut hasher = FxHasher::default();
+    pair.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Aig {
+    /// The number of nodes.
+    #[allow(clippy::len_without_is_empty, reason = "the constant is always there")]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What a node is.
+    pub fn node(&self, at: usize) -> Node {
+        self.nodes[at]
+    }
+
+    /// A new input.
+    pub fn input(&mut self) -> Lit {
+        self.push(Node::Input)
+    }
+
+    fn push(&mut self, node: Node) -> Lit {
+        let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at < u32::MAX >> 1);
+        self.nodes.push(node);
+        Lit(at.expect("fewer than 2^31 nodes") << 1)
+    }
+
+    /// The conjunction.
+    pub fn and(&mut self, a: Lit, b: Lit) -> Lit {
+        let (a, b) = if a < b { (a, b) } else { (b, a) };
+        if a == Lit::FALSE || a == !b {
+            return Lit::FALSE;
+        }
+        if a == Lit::TRUE || a == b {
+            return b;
+        }
+        if let Some(known) = self.below(a, b).or_else(|| self.below(b, a)) {
+            return known;
+        }
+        if let (Some([c, d]), Some(other)) = (self.parts(a), self.parts(b))
+            && (other.contains(&!c) || other.contains(&!d))
+        {
+            return Lit::FALSE;
+        }
+        let is_it = |&at: &u32| self.nodes[at as usize] == Node::And(a, b);
+        if let Some(&at) = self.known.find(hash((a, b)), is_it) {
+            return Lit(at << 1);
+        }
+        let made = self.push(Node::And(a, b));
+        let nodes = &self.nodes;
+        let again = |&at: &u32| match nodes[at as usize] {
+            Node::And(a, b) => hash((a, b)),
+            _ => unreachable!("only conjunctions are in the table"),
+        };
+        self.known.insert_unique(hash((a, b)), made.node() as u32, again);
+        made
+    }
+
+    /// What the literal is a conjunction of, if it is one.
+    fn parts(&self, lit: Lit) -> Option<[Lit; 2]> {
+        match self.nodes[lit.node()] {
+            Node::And(a, b) if !lit.is_negated() => Some([a, b]),
+            _ => None,
+        }
+    }
+
+    /// The conjunction of `a` and `b` where what `b` is made of decides it.
+    fn below(&self, a: Lit, b: Lit) -> Option<Lit> {
+        let Node::And(c, d) = self.nodes[b.node()] else { return None };
+        match b.is_negated() {
+            false if a == !c || a == !d => Some(Lit::FALSE),
+            false if a == c || a == d => Some(b),
+            true if a == !c || a == !d => Some(a),
+            _ => None,
+        }
+    }
+
+    /// The disjunction.
+    pub fn or(&mut self, a: Lit, b: Lit) -> Lit {
+        !self.and(!a, !b)
+    }
+
+    /// The exclusive disjunction.
+    pub fn xor(&mut self, a: Lit, b: Lit) -> Lit {
+        let (one, other) = (self.and(a, !b), self.and(!a, b));
+        self.or(one, other)
+    }
+
+    /// Whether both are the same.
+    pub fn iff(&mut self, a: Lit, b: Lit) -> Lit {
+        !self.xor(a, b)
+    }
+
+    /// `a` where `c` holds, and `b` elsewhere.
+    pub fn ite(&mut self, c: Lit, a: Lit, b: Lit) -> Lit {
+        if a == b {
+            return a;
+        }
+        let (one, other) = (self.and(c, a), self.and(!c, b));
+        self.or(one, other)
+    }
+
+    /// The values of all nodes, given those of the inputs.
+    pub fn evaluate(&self, mut input: impl FnMut(usize) -> bool) -> Values {
+        let mut values = Values(Vec::with_capacity(self.nodes.len()));
+        for (at, node) in self.nodes.iter().enumerate() {
+            let value = match *node {
+                Node::False => false,
+                Node::Input => input(at),
+                Node::And(a, b) => values.get(a) && values.get(b),
+            };
+            values.0.push(value);
+        }
+        values
+    }
+
+    /// Finds inputs whose values alone give these literals the values that they have: a reason, not necessarily the least.
+    /// Of two reasons for a node it takes the one that costs less, inputs having the costs given. Each input of the reason is
+    /// told, those with greater numbers first; the literals that come back, all of smaller numbers, get reasons too.
+    pub fn reason(
+        &self,
+        roots: &[Lit],
+        values: &Values,
+        cost: impl Fn(usize) -> u32,
+        mut tell: impl FnMut(usize) -> Vec<Lit>,
+    ) {
+        let top = roots.iter().map(|root| root.node() + 1).max().unwrap_or(0);
+        let mut costs: Vec<u32> = Vec::with_capacity(top);
+        for at in 0..top {
+            let own = match self.nodes[at] {
+                Node::False => 0,
+                Node::Input => cost(at),
+                Node::And(a, b) => match (values.get(a), values.get(b)) {
+                    (true, true) => costs[a.node()].saturating_add(costs[b.node()]),
+                    (true, false) => costs[b.node()],
+                    (false, true) => costs[a.node()],
+                    (false, false) => costs[a.node()].min(costs[b.node()]),
+                },
+            };
+            costs.push(own);
+        }
+        let mut wanted = vec![false; top];
+        roots.iter().for_each(|root| wanted[root.node()] = true);
+        for at in (0..top).rev().filter(|&at| self.nodes[at] != Node::False) {
+            if !wanted[at] {
+                continue;
+            }
+            match self.nodes[at] {
+                Node::Input => tell(at).into_iter().for_each(|root| wanted[root.node()] = true),
+                Node::And(a, b) => match (values.get(a), values.get(b)) {
+                    (true, true) => [wanted[a.node()], wanted[b.node()]] = [true, true],
+                    (true, false) => wanted[b.node()] = true,
+                    (false, true) => wanted[a.node()] = true,
+                    _ if wanted[a.node()] || wanted[b.node()] => {
+                        // One of them has a reason already.
+                    }
+                    _ if costs[a.node()] <= costs[b.node()] => wanted[a.node()] = true,
+                    _ => wanted[b.node()] = true,
+                },
+                Node::False => {}
+            }
+        }
+    }
+}
+
+/// The values of the nodes of a graph.
+#[derive(Clone, Debug)]
+pub struct Values(Vec<bool>);
+
+impl Values {
+    /// The value of a literal.
+    pub fn get(&self, lit: Lit) -> bool {
+        self.0[lit.node()] != lit.is_negated()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator of numbers, enough to make graphs.
+    fn next(seed: &mut u64) -> usize {
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*seed >> 33) as usize
+    }
+
+    /// Random graphs over four inputs, each literal beside the table of its sixteen values.
+    fn graph(seed: u64) -> (Aig, Vec<Lit>, Vec<(Lit, u16)>) {
+        let (mut aig, mut seed) = (Aig::default(), seed);
+        let inputs: Vec<Lit> = (0..4).map(|_| aig.input()).collect();
+        let mut all: Vec<(Lit, u16)> = vec![(Lit::FALSE, 0), (Lit::TRUE, !0)];
+        all.extend(inputs.iter().copied().zip([0xaaaa, 0xcccc, 0xf0f0, 0xff00]));
+        for _ in 0..60 {
+            let mut pick = || {
+                let (lit, table) = all[next(&mut seed) % all.len()];
+                if next(&mut seed).is_multiple_of(2) { (!lit, !table) } else { (lit, table) }
+            };
+            let ((a, x), (b, y), (c, z)) = (pick(), pick(), pick());
+            all.push(match next(&mut seed) % 4 {
+                0 => (aig.and(a, b), x & y),
+                1 => (aig.or(a, b), x | y),
+                2 => (aig.xor(a, b), x ^ y),
+                _ => (aig.ite(c, a, b), z & x | !z & y),
+            });
+        }
+        (aig, inputs, all)
+    }
+
+    #[test]
+    fn graphs_compute_what_tables_do() {
+        for seed in 0..200 {
+            let (aig, inputs, all) = graph(seed);
+            for row in 0..16 {
+                let values = aig.evaluate(|at| {
+                    inputs.iter().position(|input| input.node() == at).is_some_and(|bit| row >> bit & 1 != 0)
+                });
+                all.iter().for_each(|&(lit, table)| assert_eq!(values.get(lit), table >> row & 1 != 0));
+            }
+        }
+    }
+
+    #[test]
+    fn a_reason_is_enough() {
+        for seed in 0..200 {
+            let (aig, inputs, all) = graph(seed);
+            let (root, table) = all[all.len() - 1];
+            for row in 0..16usize {
+                let bit = |at: usize| inputs.iter().position(|input| input.node() == at);
+                let values = aig.evaluate(|at| bit(at).is_some_and(|bit| row >> bit & 1 != 0));
+                let mut fixed = 0usize;
+                aig.reason(
+                    &[root],
+                    &values,
+                    |_| 1,
+                    |at| {
+                        fixed |= bit(at).map_or(0, |bit| 1 << bit);
+                        Vec::new()
+                    },
+                );
+                for other in (0..16usize).filter(|other| (other ^ row) & fixed == 0) {
+                    assert_eq!(table >> other & 1, table >> row & 1, "seed {seed} row {row}");
+                }
+            }
+        }
+    }
+}
