@@ -13,7 +13,7 @@ mod shape;
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
      quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
-     ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | havoc K | \
+     ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | permute K | havoc K | \
      choosy K | adder K | privates N, and each of these with -bug | counter BITS | counter-safe BITS | \
      doubling N | asserts N | nested N | params N";
 
@@ -100,6 +100,7 @@ fn spoilable(family: &str, parameters: &[u64]) -> Option<String> {
         ("chain", &[n @ (1..), k @ (1..)]) => flow::chain(n, k, bug),
         ("faraway", &[k @ (2..), m @ (1..)]) => flow::faraway(k, m, bug),
         ("reverse", &[k @ (2..)]) => flow::reverse(k, bug),
+        ("permute", &[k @ (2..)]) => flow::permute(k, bug),
         ("havoc", &[k @ (1..)]) => choices::havoc(k, bug),
         ("choosy", &[k @ (1..)]) => choices::choosy(k, bug),
         ("adder", &[k @ (1..)]) => choices::adder(k, bug),
@@ -154,6 +155,7 @@ mod tests {
         ("chain", &[3, 3]),
         ("faraway", &[3, 2]),
         ("reverse", &[3]),
+        ("permute", &[4]),
         ("havoc", &[3]),
         ("choosy", &[2]),
         ("adder", &[3]),

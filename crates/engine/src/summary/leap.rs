@@ -42,8 +42,8 @@ const TURNS: u32 = 256;
 const LATER: u32 = 4;
 
 /// Part of the work done so far that may go into leaps at a time; and so much anyway, in results of diagrams.
-const PART: u64 = 8;
-const LEAST: u64 = 1 << 16;
+const PART: u64 = 32;
+const LEAST: u64 = 1 << 15;
 
 /// How many rounds of a loop are run between two looks at the budget.
 const PATIENCE: u64 = 1 << 10;
@@ -57,8 +57,8 @@ const VAIN: u32 = 64;
 /// What is known of a location that had many turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Head {
-    /// Leaps are not tried before so many turns.
-    Waits(u32),
+    /// Leaps are not tried before so many turns, of this loop if it was looked at already.
+    Waits(u32, Option<u32>),
     /// The head of this loop.
     Leaps(u32),
     /// Leaps are of no use.
@@ -100,52 +100,47 @@ impl Solver<'_, '_, '_, '_> {
     /// Takes what is fresh at a location that had many turns around its loop, if it is the head of one.
     pub(super) fn leap(&mut self, loc: LocId) -> Result<(), Interrupted> {
         let turns = self.places[loc].turns;
-        let number = match *self.heads.entry(loc).or_insert(Head::Waits(0)) {
+        let number = match *self.heads.entry(loc).or_insert(Head::Waits(0, None)) {
             Head::Leaps(number) => number,
-            Head::Waits(until) if turns >= until => {
-                let allowance = self.allowance();
-                let outcome = self.within(allowance, |solver| solver.round(loc))?;
-                let head = match outcome {
+            Head::Waits(until, Some(number)) if turns >= until => number,
+            Head::Waits(until, None) if turns >= until => {
+                let head = match self.within(|solver| solver.round(loc))? {
                     Some(Some(found)) => {
                         self.loops.push(found);
                         Head::Leaps(self.loops.len() as u32 - 1)
                     }
                     Some(None) => Head::Never,
-                    None => Head::Waits(turns.saturating_mul(LATER)),
+                    None => Head::Waits(turns.saturating_mul(LATER), None),
                 };
                 self.heads.insert(loc, head);
                 let Head::Leaps(number) = head else { return Ok(()) };
                 number
             }
-            Head::Waits(_) | Head::Never => return Ok(()),
+            Head::Waits(..) | Head::Never => return Ok(()),
         };
-        let allowance = self.allowance();
         let before = self.arrivals.len();
-        let done = self.within(allowance, |solver| solver.leaps(loc, number))?;
+        let done = self.within(|solver| solver.leaps(loc, number))?;
         let this = &mut self.loops[number as usize];
         match self.arrivals.len() > before {
             true => this.useful += 1,
             false => this.vain += (done != Some(false)) as u32,
         }
-        if this.vain > VAIN + 2 * this.useful {
-            self.heads.insert(loc, Head::Never);
-        } else if done.is_none() {
-            self.heads.insert(loc, Head::Waits(turns.saturating_mul(LATER)));
-        }
+        let head = match done {
+            _ if this.vain > VAIN + 2 * this.useful => Head::Never,
+            None => Head::Waits(turns.saturating_mul(LATER), Some(number)),
+            Some(_) => Head::Leaps(number),
+        };
+        self.heads.insert(loc, head);
         Ok(())
-    }
-
-    fn allowance(&self) -> u64 {
-        (self.encoder.bdd.results() / PART).max(LEAST)
     }
 
     /// What comes of some work on diagrams, or nothing if it takes more results than allowed.
     fn within<T>(
         &mut self,
-        allowance: u64,
         work: impl FnOnce(&mut Self) -> Result<T, Interrupted>,
     ) -> Result<Option<T>, Interrupted> {
-        self.encoder.bdd.allow(allowance);
+        let bdd = &mut self.encoder.bdd;
+        bdd.allow((bdd.results() / PART).max(LEAST));
         let outcome = work(self);
         match (outcome, self.encoder.bdd.allow_all()) {
             (Err(Interrupted), true) => Ok(None),
