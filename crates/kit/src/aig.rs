@@ -206,12 +206,13 @@ impl Aig {
 
     /// Finds inputs whose values alone give these literals the values that they have: a reason, not necessarily the least.
     /// Of two reasons for a node it takes the one that costs less, inputs having the costs given. Each input of the reason is
-    /// told, those with greater numbers first; the literals that come back, all of smaller numbers, get reasons too.
+    /// told, those with greater numbers first; the literals that come back, all of smaller numbers, get reasons too. A
+    /// node without a cost needs no reason.
     pub fn reason(
         &self,
         roots: &[Lit],
         values: &Values,
-        cost: impl Fn(usize) -> u32,
+        cost: impl Fn(usize) -> Option<u32>,
         mut tell: impl FnMut(usize) -> Vec<Lit>,
     ) {
         let top = roots.iter().map(|root| root.node() + 1).max().unwrap_or(0);
@@ -219,7 +220,8 @@ impl Aig {
         for at in 0..top {
             let own = match self.nodes[at] {
                 Node::False => 0,
-                Node::Input => cost(at),
+                Node::Input => cost(at).unwrap_or(0),
+                Node::And(..) if cost(at).is_none() => 0,
                 Node::And(a, b) => match (values.get(a), values.get(b)) {
                     (true, true) => costs[a.node()].saturating_add(costs[b.node()]),
                     (true, false) => costs[b.node()],
@@ -232,7 +234,7 @@ impl Aig {
         let mut wanted = vec![false; top];
         roots.iter().for_each(|root| wanted[root.node()] = true);
         for at in (0..top).rev().filter(|&at| self.nodes[at] != Node::False) {
-            if !wanted[at] {
+            if !wanted[at] || cost(at).is_none() {
                 continue;
             }
             match self.nodes[at] {
@@ -321,7 +323,7 @@ mod tests {
                 aig.reason(
                     &[root],
                     &values,
-                    |_| 1,
+                    |_| Some(1),
                     |at| {
                         fixed |= bit(at).map_or(0, |bit| 1 << bit);
                         Vec::new()

@@ -95,17 +95,19 @@ pub struct Execution {
     choices: HashMap<EdgeId, Vec<(Type, Vec<Lit>)>>,
     /// The sites of calls that are not in tail position.
     calls: HashMap<EdgeId, u32>,
-    /// What the inputs of the functions that belong to sites stand for, by their nodes.
+    /// What nodes stand for, if they belong to sites or select paths.
     pub roles: HashMap<usize, Role>,
 }
 
-/// What an input of the functions stands for.
+/// What a node of the functions stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// That a site returns, or fails. It has a smaller number than the site's outputs.
     Does(u32),
     /// An output of a site.
     Output(u32, u32),
+    /// Which of two paths was taken.
+    Select,
 }
 
 /// Control at a location.
@@ -264,6 +266,7 @@ impl Executor<'_, '_> {
             *bit = aig.ite(select, *bit, other);
         }
         self.out.merges.push((select, one.way, other.way));
+        self.out.roles.insert(select.node(), Role::Select);
         State { guard, bits, way: Way::Merge(self.out.merges.len() as u32 - 1) }
     }
 

@@ -104,6 +104,8 @@ pub struct Fact {
     pub inputs: Cube,
     /// The outputs with which it ends; none if it fails.
     pub outputs: Vec<bool>,
+    /// For each output the input that it is a copy of, whatever its value; the others have the value above.
+    pub copies: Vec<Option<u32>>,
     /// What locals start with, if this is where the procedure is entered.
     pub free: Vec<bool>,
     /// The edges, each with the outcomes of its choices and, for a call that returns, how that goes.
@@ -113,6 +115,14 @@ pub struct Fact {
     pub next: Option<u32>,
     /// The target that it reaches.
     pub target: Option<LocId>,
+}
+
+impl Fact {
+    /// The outputs, each with its value or the input of which it is a copy.
+    pub fn each_output(&self) -> impl Iterator<Item = Result<bool, usize>> + '_ {
+        let each = self.outputs.iter().zip(&self.copies);
+        each.map(|(&value, copy)| copy.map_or(Ok(value), |input| Err(input as usize)))
+    }
 }
 
 /// What is known of one relation.

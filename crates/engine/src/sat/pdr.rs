@@ -38,11 +38,12 @@ use super::regions::Regions;
 use super::slice::Slice;
 use crate::budget::Meter;
 use crate::verdict::Why;
-use postbop_ir::{LocId, Program};
+use postbop_ir::{LocId, Program, VarId};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Interrupt, Literal};
 use postbop_kit::scc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::cmp::Reverse;
 use std::rc::Rc;
 
 /// Whether a relation has something in common with a cube, in runs of a level.
@@ -65,8 +66,22 @@ enum Asked {
 struct Suspicion {
     /// Goals for the calls on it that no fact explains, in their order.
     calls: Vec<Goal>,
-    /// The one that says least about its inputs.
+    /// The one that says least besides what is needed, and how much that is.
     first: Goal,
+    added: usize,
+}
+
+/// A path of a model.
+#[derive(Clone, Copy)]
+struct Path<'p> {
+    execution: &'p Execution,
+    goal: &'p Goal,
+    values: &'p Values,
+    end: &'p End,
+    /// The calls on it, in order.
+    calls: &'p [(u32, Kind)],
+    /// The facts that explain them.
+    explained: &'p HashMap<u32, Option<u32>>,
 }
 
 /// A search.
@@ -85,12 +100,17 @@ pub struct Search<'i, 'a> {
     reached: Vec<u32>,
     /// Which regions can fail.
     fails: Vec<bool>,
+    /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
+    shapes: HashMap<Shape, u32>,
     /// The targets that still count.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
     /// What happened how often.
     pub counts: Counts,
 }
+
+/// Bits of globals: which, which of its bits, whether afterwards, and the value.
+type Shape = Vec<(VarId, u32, bool, bool)>;
 
 /// What happened how often.
 #[derive(Clone, Copy, Default, Debug)]
@@ -140,6 +160,7 @@ impl<'i, 'a> Search<'i, 'a> {
             members,
             recursive,
             fails,
+            shapes: HashMap::default(),
             targets,
             off: HashSet::default(),
             counts: Counts::default(),
@@ -202,7 +223,7 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
-            if let Asked::Suspected(Suspicion { calls, first }) = self.ask(&goal)?
+            if let Asked::Suspected(Suspicion { calls, first, .. }) = self.ask(&goal)?
                 && !self.refute_one(&calls)?
             {
                 self.counts.goals += 1;
@@ -219,13 +240,17 @@ impl<'i, 'a> Search<'i, 'a> {
     fn has_in_common(&self, fact: u32, relation: Relation, cube: &[Bit]) -> bool {
         let fact = &self.facts[fact as usize];
         let inputs = self.regions.all[relation.region() as usize].inputs.len();
-        let mut own = fact.inputs.iter().peekable();
-        cube.iter().all(|bit| match bit.number().checked_sub(inputs) {
-            Some(output) => fact.outputs[output] == bit.value(),
-            None => {
-                while own.next_if(|own| own.number() < bit.number()).is_some() {}
-                own.peek().is_none_or(|own| own.number() != bit.number() || own.value() == bit.value())
-            }
+        let mut fixed: HashMap<usize, bool> =
+            fact.inputs.iter().map(|bit| (bit.number(), bit.value())).collect();
+        cube.iter().all(|bit| {
+            let input = match bit.number().checked_sub(inputs) {
+                None => bit.number(),
+                Some(output) => match fact.copies[output] {
+                    Some(input) => input as usize,
+                    None => return fact.outputs[output] == bit.value(),
+                },
+            };
+            *fixed.entry(input).or_insert(bit.value()) == bit.value()
         })
     }
 
@@ -317,7 +342,10 @@ impl<'i, 'a> Search<'i, 'a> {
             let explained = explained.into_iter().filter_map(|(site, fact)| Some((site, fact?))).collect();
             return Ok(self.fact(execution, goal, values, &end, &path, &explained));
         }
-        Err(self.suspect(execution, goal, values, &end, &calls, &explained))
+        let path = Path { execution, goal, values, end: &end, calls: &calls, explained: &explained };
+        let suspected = self.suspect(&path, false).filter(|suspicion| suspicion.added == 0);
+        let suspected = suspected.or_else(|| self.suspect(&path, true));
+        Err(suspected.expect("a call is not explained"))
     }
 
     /// The fact that explains a call.
@@ -325,30 +353,32 @@ impl<'i, 'a> Search<'i, 'a> {
         let site = &execution.sites[site as usize];
         let fits = |fact: &u32| {
             let fact = &self.facts[*fact as usize];
+            let same = |(own, &lit): (Result<bool, usize>, &Lit)| {
+                values.get(lit) == own.unwrap_or_else(|input| values.get(site.inputs[input]))
+            };
             fact.inputs.iter().all(|&bit| values.get(at_site(site, bit)))
-                && fact.outputs.iter().zip(&site.outputs).all(|(&value, &lit)| values.get(lit) == value)
+                && fact.each_output().zip(&site.outputs).all(same)
         };
         self.known[Relation::new(site.callee, kind).index()].facts.iter().copied().find(fits)
     }
 
     /// Goals for the calls of a path, from the last to the first: each asks for the outputs that the end of the path, or a later
-    /// call, needs.
-    fn suspect(
-        &self,
-        execution: &Execution,
-        goal: &Goal,
-        values: &Values,
-        end: &End,
-        calls: &[(u32, Kind)],
-        explained: &HashMap<u32, Option<u32>>,
-    ) -> Suspicion {
-        let mut roots = vec![end.root];
+    /// call, needs. If the conditions on the path do not count, that is what the values at its end are computed from.
+    fn suspect(&self, path: &Path, with_conditions: bool) -> Option<Suspicion> {
+        let Path { execution, goal, values, end, calls, explained } = *path;
+        let mut roots: Vec<Lit> =
+            calls.iter().map(|&(site, kind)| does(&execution.sites[site as usize], kind)).collect();
+        roots.extend(with_conditions.then_some(end.root));
         let own = goal.cube.iter().filter_map(|bit| bit.number().checked_sub(execution.inputs.len()));
         roots.extend(own.map(|output| execution.outputs[output]));
         let kinds: HashMap<u32, Kind> = calls.iter().copied().collect();
         let mut wanted: HashMap<u32, Vec<usize>> = HashMap::default();
         let mut goals: HashMap<u32, (usize, Goal)> = HashMap::default();
-        let cost = |node: usize| u32::from(matches!(execution.roles.get(&node), Some(Role::Output(..))));
+        let cost = |node: usize| match execution.roles.get(&node) {
+            Some(Role::Output(..)) => Some(1),
+            Some(Role::Select) if !with_conditions => None,
+            _ => Some(0),
+        };
         execution.aig.reason(&roots, values, cost, |node| match execution.roles.get(&node) {
             Some(&Role::Output(site, output)) => {
                 wanted.entry(site).or_default().push(output as usize);
@@ -356,14 +386,19 @@ impl<'i, 'a> Search<'i, 'a> {
             }
             Some(Role::Does(site)) if kinds.contains_key(site) => {
                 let there = &execution.sites[*site as usize];
+                let outputs = wanted.remove(site).unwrap_or_default();
+                if outputs.is_empty() && !with_conditions {
+                    return Vec::new();
+                }
                 if let Some(fact) = explained[site] {
-                    let inputs = self.facts[fact as usize].inputs.iter();
-                    return inputs.map(|&bit| at_site(there, bit)).collect();
+                    let fact = &self.facts[fact as usize];
+                    let copied = outputs.iter().filter_map(|&output| fact.copies[output]);
+                    let copied = copied.map(|input| there.inputs[input as usize]);
+                    return fact.inputs.iter().map(|&bit| at_site(there, bit)).chain(copied).collect();
                 }
                 let relation = Relation::new(there.callee, kinds[site]);
-                let wanted = wanted.remove(site).unwrap_or_default();
                 let level = self.level_of_call(goal, relation);
-                let (added, cube) = self.ask_for(there, relation, values, wanted);
+                let (added, cube) = self.ask_for(there, relation, values, outputs);
                 let inputs = cube.iter().filter(|bit| bit.number() < there.inputs.len());
                 let inputs = inputs.map(|&bit| at_site(there, bit)).collect();
                 goals.insert(*site, (added, Goal { relation, cube, level }));
@@ -372,8 +407,9 @@ impl<'i, 'a> Search<'i, 'a> {
             _ => Vec::new(),
         });
         let calls: Vec<(usize, Goal)> = calls.iter().filter_map(|(site, _)| goals.remove(site)).collect();
-        let first = calls.iter().min_by_key(|(added, _)| *added).expect("a call is not explained").1.clone();
-        Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first }
+        let rank = |(added, goal): &&(usize, Goal)| (*added, Reverse(self.familiar(goal)));
+        let (added, first) = calls.iter().min_by_key(rank)?.clone();
+        Some(Suspicion { calls: calls.into_iter().map(|(_, goal)| goal).collect(), first, added })
     }
 
     /// The cube to ask for where a call has to give some outputs: these, the inputs of the same variables, and whatever else it
@@ -399,13 +435,21 @@ impl<'i, 'a> Search<'i, 'a> {
         for &fact in &self.known[relation.index()].facts {
             if self.has_in_common(fact, relation, &cube) {
                 let fact = &self.facts[fact as usize];
-                let outputs = fact.outputs.iter().enumerate().map(|(at, &value)| Bit::new(count + at, value));
-                let mut own = outputs.chain(fact.inputs.iter().copied());
-                let differs =
-                    own.find(|bit| whole[bit.number()] != *bit).expect("the fact does not explain the call");
-                let bit = whole[differs.number()];
-                let at = cube.partition_point(|other| other.number() < bit.number());
-                cube.insert(at, bit);
+                let output = fact.each_output().zip(count..).find_map(|(own, at)| match own {
+                    Ok(value) => (whole[at].value() != value).then_some([Some(at), None]),
+                    Err(input) => {
+                        (whole[at].value() != whole[input].value()).then_some([Some(at), Some(input)])
+                    }
+                });
+                let differs = output.or_else(|| {
+                    let input = fact.inputs.iter().find(|bit| whole[bit.number()] != **bit);
+                    input.map(|bit| [Some(bit.number()), None])
+                });
+                for at in differs.expect("the fact does not explain the call").into_iter().flatten() {
+                    if let Err(place) = cube.binary_search(&whole[at]) {
+                        cube.insert(place, whole[at]);
+                    }
+                }
                 added += 1;
             }
         }
@@ -473,7 +517,7 @@ impl<'i, 'a> Search<'i, 'a> {
                     slice.enter(edge, &self.facts[fact as usize]);
                     steps.push((edge, execution.choices(edge, values), None));
                 }
-                None => slice.tail(there.callee, &self.facts[fact as usize]),
+                None => slice.tail(&self.facts[fact as usize]),
             }
         }
         for &passed in path.iter().rev() {
@@ -484,18 +528,15 @@ impl<'i, 'a> Search<'i, 'a> {
                     slice.edge(edge, run);
                     steps.push((edge, execution.choices(edge, values), call));
                 }
-                (Passed::Tail(site), run) => {
-                    slice.tail(
-                        execution.sites[site as usize].callee,
-                        run.expect("a call on a path has a run"),
-                    );
+                (Passed::Tail(_), run) => {
+                    slice.tail(run.expect("a call on a path has a run"));
                     next = call;
                 }
             }
         }
         steps.reverse();
         let value = |&lit: &Lit| values.get(lit);
-        let needed = slice.inputs(goal.relation).into_iter();
+        let needed = slice.inputs(goal.relation.region()).into_iter();
         Fact {
             region: goal.relation.region(),
             inputs: needed.map(|at| Bit::new(at, values.get(execution.inputs[at]))).collect(),
@@ -504,6 +545,7 @@ impl<'i, 'a> Search<'i, 'a> {
             } else {
                 Vec::new()
             },
+            copies: slice.copies(goal.relation.region()),
             free: execution.free.iter().map(value).collect(),
             steps,
             next,
@@ -532,8 +574,43 @@ impl<'i, 'a> Search<'i, 'a> {
                 (cube, level) = (core, ALL);
             }
         }
+        if level > 1
+            && let Some(shape) = self.shape(goal.relation, &cube)
+        {
+            *self.shapes.entry(shape).or_default() += 1;
+        }
         self.known[goal.relation.index()].learn(cube, level);
         Ok(())
+    }
+
+    /// A cube as bits of globals, before or after; none if it has others.
+    fn shape(&self, relation: Relation, cube: &[Bit]) -> Option<Shape> {
+        let region = &self.regions.all[relation.region() as usize];
+        let (fields, layout) = (self.fields(relation), &self.regions.layouts[region.proc]);
+        let globals = self.regions.scopes.globals(region.proc);
+        let bit = |bit: &Bit| {
+            let after = bit.number().checked_sub(region.inputs.len());
+            let place = match after {
+                Some(output) => self.regions.outputs[region.proc][output],
+                None => region.inputs[bit.number()],
+            };
+            let field = fields[bit.number()];
+            let nth = place - layout.first[field];
+            Some((*globals.get(field)?, nth, after.is_some(), bit.value()))
+        };
+        cube.iter().map(bit).collect()
+    }
+
+    /// How many relations are known to have nothing in common with what a goal asks of globals: then the goal is likely to be
+    /// refuted as well.
+    fn familiar(&self, goal: &Goal) -> u32 {
+        let region = &self.regions.all[goal.relation.region() as usize];
+        let globals = self.regions.scopes.globals(region.proc).len();
+        let fields = self.fields(goal.relation);
+        let own: Cube = goal.cube.iter().filter(|bit| fields[bit.number()] < globals).copied().collect();
+        let own: HashSet<_> = self.shape(goal.relation, &own).into_iter().flatten().collect();
+        let matching = self.shapes.iter().filter(|(shape, _)| shape.iter().all(|bit| own.contains(bit)));
+        matching.map(|(_, &count)| count).max().unwrap_or(0)
     }
 
     /// The core of a cube that cannot be reached, if it holds for fewer calls that it cannot.

@@ -161,12 +161,20 @@ impl<'i> Prover<'i> {
             let own = self.solver.fresh();
             let fact = &facts[number as usize];
             let here = &self.execution.sites[site];
-            let outputs = fact.outputs.iter().zip(&here.outputs);
-            let outputs = outputs.map(|(&value, &lit)| if value { lit } else { !lit });
-            let lits: Vec<Lit> = fact.inputs.iter().map(|&bit| at_site(here, bit)).chain(outputs).collect();
-            for lit in lits {
+            let inputs: Vec<Lit> = fact.inputs.iter().map(|&bit| at_site(here, bit)).collect();
+            let outputs: Vec<(Lit, Lit)> = fact
+                .each_output()
+                .zip(&here.outputs)
+                .map(|(own, &lit)| (own.map_or_else(|input| here.inputs[input], Lit::constant), lit))
+                .collect();
+            for lit in inputs {
                 let lit = self.literal(lit);
                 self.solver.clause([!own, lit]);
+            }
+            for (one, other) in outputs {
+                let (one, other) = (self.literal(one), self.literal(other));
+                self.solver.clause([!own, !one, other]);
+                self.solver.clause([!own, one, !other]);
             }
             self.seen[site][nth].facts_here.push((number, own));
             clause.push(own);
