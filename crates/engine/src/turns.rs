@@ -72,7 +72,7 @@ impl<'a> Question<'a> {
 const TRIAL: (u64, u64) = (100_000, 60);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams.
 const EXPLICIT: u64 = 1;
-const SUMMARY: u64 = 3;
+const SUMMARY: u64 = 2;
 /// By how much each turn is longer than the last one.
 const GROWTH: u64 = 4;
 

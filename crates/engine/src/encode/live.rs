@@ -295,7 +295,7 @@ impl<'a> Solver<'a> {
         let after = self.live.at(program, edge.to);
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
-        let mut set = vec![0; bits::words(scopes.len(program, callee))];
+        let mut set: SmallVec<[u64; 4]> = SmallVec::from_elem(0, bits::words(scopes.len(program, callee)));
         for (here, there) in scopes.shared(proc, callee) {
             if bits::contains(after, here) {
                 bits::insert(&mut set, there);

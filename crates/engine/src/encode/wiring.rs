@@ -25,6 +25,7 @@ use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
+use std::ops::Index;
 
 /// What the four levels of a slot stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +48,37 @@ pub fn level(slot: u32, role: Role) -> u32 {
     slot * ROLES + role as u32
 }
 
-/// For each field of a procedure the slots of its bits, least significant first.
-pub type Slots = Vec<Box<[u32]>>;
+/// For each field of a procedure the slots of its bits, least significant first. There may be many procedures that touch
+/// many globals, so all slots are in one list.
+pub struct Slots {
+    /// Where those of each field end.
+    ends: Box<[u32]>,
+    slots: Box<[u32]>,
+}
+
+impl Slots {
+    fn new(fields: impl Iterator<Item = Box<[u32]>>) -> Self {
+        let (mut ends, mut slots) = (Vec::new(), Vec::new());
+        for field in fields {
+            slots.extend_from_slice(&field);
+            ends.push(slots.len() as u32);
+        }
+        Slots { ends: ends.into(), slots: slots.into() }
+    }
+
+    /// Field by field.
+    pub fn iter(&self) -> impl Iterator<Item = &[u32]> + '_ {
+        (0..self.ends.len()).map(|field| &self[field])
+    }
+}
+
+impl Index<usize> for Slots {
+    type Output = [u32];
+    fn index(&self, field: usize) -> &[u32] {
+        let start = field.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.slots[start as usize..self.ends[field] as usize]
+    }
+}
 
 /// The slots of all procedures.
 pub struct Wiring {
@@ -167,7 +197,7 @@ impl Wiring {
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
             let others = self.spots[class].iter().zip(types).map(|(&spot, ty)| at(spot, ty));
-            globals.chain(others).map(now).collect()
+            Slots::new(globals.chain(others).map(now))
         })
     }
 
@@ -191,7 +221,7 @@ impl Wiring {
     pub fn permute(&mut self, to: &[u32]) {
         let moved = self.moved.get_or_insert_with(|| (0..to.len() as u32).collect());
         let slots = self.slots.iter_mut().filter_map(OnceCell::get_mut);
-        let slots = slots.flatten().flatten().chain(moved);
+        let slots = slots.flat_map(|slots| slots.slots.iter_mut()).chain(moved);
         slots.for_each(|slot| *slot = to[*slot as usize]);
     }
 }

@@ -15,7 +15,7 @@ use super::mentions::Mentions;
 use crate::encode::blast::{Bits, blast};
 use crate::encode::gates::width;
 use crate::encode::machine::code::{Code, Compiled, Machine};
-use crate::encode::wiring::Wiring;
+use crate::encode::wiring::{Slots, Wiring};
 use crate::threads::resume_points::{resume_points, shared};
 use postbop_front::fix::{Piece, Signature, Sort};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Value, VarId};
@@ -131,7 +131,7 @@ impl<'m, 'a> Template<'m, 'a> {
         self.code[loc]
     }
 
-    fn slots(&self, proc: ProcId) -> &[Box<[u32]>] {
+    fn slots(&self, proc: ProcId) -> &Slots {
         self.wiring.slots(self.machine, proc)
     }
 

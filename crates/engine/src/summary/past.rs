@@ -29,13 +29,13 @@ use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// What is known of the entry, and a valuation.
-type Valued = (Literals, Row);
+pub(super) type Valued = (Literals, Row);
 
 /// A location, and what is known of the entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Point {
-    loc: LocId,
-    entry: Literals,
+    pub(super) loc: LocId,
+    pub(super) entry: Literals,
     /// Where many arrived: it arrived before this time.
     before: u64,
 }
@@ -50,7 +50,7 @@ impl Point {
 /// The past of a fixpoint.
 pub struct Recall<'m, 'a, 'w, 't> {
     budget: &'w Budget,
-    solver: Solver<'m, 'a, 'w, 't>,
+    pub(super) solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
     arrivals: Vec<Arrival>,
     /// Where those of a location begin.
@@ -84,7 +84,7 @@ fn number(time: &Length) -> u64 {
     time.small().unwrap_or(u64::MAX)
 }
 
-const CERTAIN: &str = "what arrived came from somewhere";
+pub(super) const CERTAIN: &str = "what arrived came from somewhere";
 
 impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// The past of what a solver did.
@@ -111,12 +111,18 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         }
     }
 
-    fn proc(&self, loc: LocId) -> ProcId {
+    pub(super) fn proc(&self, loc: LocId) -> ProcId {
         self.solver.encoder.machine.program.locs()[loc].proc
     }
 
     /// Decides the levels of the known fields of a row, and of what is known of the entry.
-    fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], role: impl Fn(usize) -> Role) {
+    pub(super) fn decide(
+        &mut self,
+        proc: ProcId,
+        row: &[u64],
+        entry: &[Literal],
+        role: impl Fn(usize) -> Role,
+    ) {
         self.assignment.clear();
         let encoder = &self.solver.encoder;
         let levels = |at| Some(encoder.levels(proc, at, role(at)));
@@ -182,7 +188,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// Picks literals that satisfy all of these diagrams and agree with what is decided.
-    fn pick(&mut self, parts: &[Ref]) -> Result<Option<Vec<Literal>>, Interrupted> {
+    pub(super) fn pick(&mut self, parts: &[Ref]) -> Result<Option<Vec<Literal>>, Interrupted> {
         self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
@@ -201,7 +207,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// What is known of the entry, and the valuation, before an edge, given what was picked over its relation.
-    fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> Valued {
+    pub(super) fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> Valued {
         let proc = self.proc(loc);
         let row = self.row(proc, &mut picked, |_| Some(Role::Now));
         (self.entry_literals(proc, &picked), row)
@@ -241,6 +247,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
                     let class = self.solver.encoder.machine.kin.edges[edge] as u64;
                     words.extend([1, number(set), class, number(before)]);
                 }
+                Cause::Leap(..) => return None,
                 Cause::Return(site, before, from, to) => {
                     let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
                     let class = self.solver.encoder.machine.kin.edges[edge] as u64;
@@ -271,6 +278,10 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
                 let before = self.stepped(edge, set, entry, goal)?;
                 Ok(Found { arrival, before, inside: Default::default() })
             }
+            Cause::Leap(number, power, set) => {
+                let before = self.leapt(number, power, set, point, goal)?;
+                Ok(Found { arrival, before, inside: Default::default() })
+            }
             Cause::Return(site, set, from, to) => {
                 let (before, inside) = self.returned(site, set, from..to, entry, goal)?;
                 Ok(Found { arrival, before, inside })
@@ -279,12 +290,20 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// What was found, at this very location.
-    fn origin_of(&self, loc: LocId, Found { arrival, before: (entry, row), inside }: Found) -> Origin<Point> {
+    fn origin_of(
+        &mut self,
+        loc: LocId,
+        Found { arrival, before: (entry, row), inside }: Found,
+    ) -> Result<Origin<Point>, Interrupted> {
         let program = self.solver.encoder.machine.program;
         let Arrival { cause, ref time, .. } = self.arrivals[(self.first[loc] + arrival) as usize];
         let before = number(time);
-        match cause {
+        Ok(match cause {
             Cause::Start | Cause::Enter(..) => Origin::Entry,
+            Cause::Leap(number, power, _) => {
+                let edges = self.rounds(loc, number, power, &row)?;
+                Origin::Run { from: Point { loc, entry, before }, row, edges }
+            }
             Cause::Edge(edge, _) => {
                 Origin::Step { from: Point { loc: program.edges()[edge].from, entry, before }, row, edge }
             }
@@ -294,7 +313,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
                 let from = Point { loc: program.edges()[edge].from, entry, before };
                 Origin::Return { from, row, edge, exit, inside: inside.1 }
             }
-        }
+        })
     }
 
     fn stepped(
@@ -309,8 +328,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let changes = self.solver.changes(edge);
         let next = |field| if changes(field) { Role::Next } else { Role::Now };
         self.decide(proc, goal, entry, next);
-        let relation = self.solver.relation(edge);
-        let picked = self.pick(&[relation, set])?.expect(CERTAIN);
+        let mut operands = self.solver.relation(edge);
+        operands.push(set);
+        let picked = self.pick(&operands)?.expect(CERTAIN);
         Ok(self.before(loc, picked))
     }
 
@@ -395,8 +415,8 @@ impl Past for Recall<'_, '_, '_, '_> {
     }
 
     fn origin(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.recall(point, goal).map_err(|_| self.why())?;
-        Ok(self.origin_of(point.loc, found))
+        let found = self.recall(point, goal).and_then(|found| self.origin_of(point.loc, found));
+        found.map_err(|_| self.why())
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {

@@ -10,7 +10,7 @@
 use crate::encode::blast::{Bits, Wires};
 use crate::encode::chance::chance;
 use crate::encode::gates::equal;
-use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
+use crate::encode::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
 use crate::encode::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
@@ -73,6 +73,9 @@ pub struct Encoder<'m, 'a, 'w> {
     /// Procedures that are alike, have the same slots and write the same fields, have the same dress.
     dresses: Rows,
     dress: Table<ProcId, Option<u32>>,
+    /// A relation of fewer changes than this is not taken apart, nor one for which fewer vertices were made.
+    few: usize,
+    large: usize,
 }
 
 /// What the formulas of one edge mention.
@@ -109,6 +112,29 @@ impl Wires for Mentions<'_, '_, '_> {
     }
 }
 
+/// A part of the relation of an edge that is large as a whole.
+struct Part {
+    relation: Ref,
+    /// Whose new values it says.
+    sets: Vec<usize>,
+    /// How many vertices there were when it was begun.
+    start: usize,
+    /// Levels of new values that are of no use after it.
+    forgotten: Vec<u32>,
+}
+
+/// When a relation is taken apart.
+const FEW: usize = 4;
+const LARGE: usize = 1 << 12;
+
+/// The fields that a formula reads.
+fn fields(formula: &Formula) -> impl Iterator<Item = usize> + '_ {
+    formula.iter().filter_map(|ins| match ins {
+        Ins::Field(field) => Some(*field as usize),
+        _ => None,
+    })
+}
+
 impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// An encoder for a program.
     pub fn new(machine: &'m Machine<'a>, bdd: Bdd<'w>) -> Self {
@@ -127,7 +153,12 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         }
         let wiring = Wiring::new(machine);
         let dress = Table::filled(program.procs().len(), None);
-        Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress }
+        Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress, few: FEW, large: LARGE }
+    }
+
+    /// Takes every relation apart, whether it is large or not: for tests.
+    pub fn take_apart(&mut self) {
+        (self.few, self.large) = (1, 0);
     }
 
     /// The slots of a procedure's fields.
@@ -175,9 +206,12 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let role = if self.writes(proc, field) { Role::Entry } else { Role::Now };
             Link { field, role, param: field >= globals }
         };
-        let links: Vec<Link> = of_links.map(link).collect();
-        let written: Vec<usize> =
+        let mut links: Vec<Link> = of_links.map(link).collect();
+        let mut written: Vec<usize> =
             (0..globals).filter(|&field| is_live(data.exit, field) && self.writes(proc, field)).collect();
+        // There may be thousands of procedures, each with thousands of globals.
+        links.shrink_to_fit();
+        written.shrink_to_fit();
         let mut renamed: Vec<(u32, u32)> = Vec::new();
         let mut rename = |field, from, to| {
             renamed.extend(self.levels(proc, field, from).zip(self.levels(proc, field, to)));
@@ -206,6 +240,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let mut levels: Vec<u32> =
             links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
         levels.sort_unstable();
+        levels.shrink_to_fit();
         levels
     }
 
@@ -222,7 +257,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The diagrams of a field's bits.
-    fn vars(&mut self, proc: ProcId, field: usize, role: Role) -> Result<Bits, Interrupted> {
+    pub fn vars(&mut self, proc: ProcId, field: usize, role: Role) -> Result<Bits, Interrupted> {
         let levels: Vec<u32> = self.levels(proc, field, role).collect();
         levels.into_iter().map(|level| self.bdd.var(level)).collect()
     }
@@ -238,16 +273,50 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         set
     }
 
-    /// The relation of an edge that is no call, and how its image is made.
+    /// The relation of an edge that is no call, and how its image is made; or several, to be applied one after the other.
     ///
     /// It is a conjunction: of the guard, over old and new values, and for each field that changes, of what its new value
     /// can be. Choices are gone from each conjunct before it meets the others, and a new value that matters to the guard
     /// alone is gone when it has met the guard.
-    pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
+    ///
+    /// A parallel assignment that moves many values about may have no order of levels in which the conjunction is small.
+    /// Then it stays in parts, and an old value is quantified with the last part that reads it: a permutation of
+    /// variables so takes one of them after the other to its new place.
+    pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<Vec<(Ref, Plan)>, Interrupted> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
+        let parts = self.parts(proc, compiled, sets, guard.as_ref())?;
+        let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
+        let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
+        if let [Part { relation, .. }] = parts[..] {
+            return Ok(vec![(relation, self.image_plan(gate, id, &changed, &live))]);
+        }
+        let reads = |part: &Part| part.sets.iter().flat_map(|&at| fields(&sets[at].value)).collect();
+        let reads: Vec<Vec<usize>> = parts.iter().map(reads).collect();
+        let mut plans = Vec::with_capacity(parts.len());
+        let (mut gone, renamed) = self.moves(gate, id, &changed, &live);
+        for (at, part) in parts.into_iter().enumerate() {
+            let mut now = gone.clone();
+            reads[at + 1..].iter().flatten().for_each(|&field| bits::remove(&mut now, field));
+            gone.iter_mut().zip(&now).for_each(|(gone, now)| *gone &= !now);
+            let old = bits::members(&now).flat_map(|field| self.levels(proc, field, Role::Now));
+            let quantified: Vec<u32> = old.chain(part.forgotten).collect();
+            let renamed = if at + 1 == reads.len() { &renamed[..] } else { &[] };
+            plans.push((part.relation, self.bdd.plan(quantified, renamed.iter().copied())));
+        }
+        Ok(plans)
+    }
+
+    /// The relation of an edge, in as few parts as are not large.
+    fn parts(
+        &mut self,
+        proc: ProcId,
+        compiled: &Compiled,
+        sets: &[Set],
+        guard: Option<&Formula>,
+    ) -> Result<Vec<Part>, Interrupted> {
         let mut nexts = Vec::with_capacity(sets.len());
         for set in sets {
             nexts.push(if set.value.is_empty() {
@@ -261,25 +330,49 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let (machine, wiring) = (self.machine, &self.wiring);
         let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
         let (spare, bdd) = (wiring.levels(), &mut self.bdd);
-        let mut relation = match guard {
+        let relation = match guard {
             Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
             None => Ref::TRUE,
         };
+        let mut part = Part { relation, sets: Vec::new(), start: bdd.len(), forgotten: Vec::new() };
+        let mut parts = Vec::new();
         for at in stores {
             let next = &mentions.nexts[at];
             let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
-            let forgotten: Vec<u32> = next.iter().map(|&bit| bdd.level(bit)).collect();
-            let plan = bdd.plan(forgotten.into_iter().filter(|_| !sets[at].live), []);
-            relation = bdd.image(relation, stored, plan)?;
+            let levels = next.iter().map(|&bit| bdd.level(bit)).filter(|_| !sets[at].live);
+            let forgotten: Vec<u32> = levels.collect();
+            let plan = bdd.plan(forgotten.iter().copied(), []);
+            let met = bdd.image(part.relation, stored, plan)?;
+            if part.sets.len() >= self.few && bdd.len() > part.start + self.large {
+                let next = Part { relation: stored, sets: vec![at], start: bdd.len(), forgotten };
+                parts.push(std::mem::replace(&mut part, next));
+            } else {
+                part.relation = met;
+                part.sets.push(at);
+            }
         }
-        let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
-        let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
-        Ok((relation, self.image_plan(gate, id, &changed, &live)))
+        parts.push(part);
+        Ok(parts)
     }
 
     /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
     /// values of what changes and lives the present ones.
     fn image_plan(&mut self, gate: &Gate, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
+        let proc = self.machine.program.locs()[self.machine.program.edges()[id].from].proc;
+        let (gone, renamed) = self.moves(gate, id, changed, live);
+        let quantified: Vec<u32> =
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
+        self.bdd.plan(quantified, renamed)
+    }
+
+    /// The fields whose old values are gone after an edge, and the levels that move.
+    fn moves(
+        &self,
+        gate: &Gate,
+        id: EdgeId,
+        changed: &[usize],
+        live: &[usize],
+    ) -> (Vec<u64>, Vec<(u32, u32)>) {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let mut gone = self.present(gate, edge.from);
@@ -288,12 +381,9 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         changed.iter().for_each(|&field| {
             bits::insert(&mut gone, field);
         });
-        let quantified: Vec<u32> =
-            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
         let pairs =
             |&field: &usize| self.levels(proc, field, Role::Next).zip(self.levels(proc, field, Role::Now));
-        let renamed: Vec<(u32, u32)> = live.iter().flat_map(pairs).collect();
-        self.bdd.plan(quantified, renamed)
+        (gone, live.iter().flat_map(pairs).collect())
     }
 
     /// The relations of a call.

@@ -43,7 +43,10 @@ impl Solver<'_, '_, '_, '_> {
             roots.push(arrival.set);
             match arrival.cause {
                 Cause::Start => {}
-                Cause::Edge(_, set) | Cause::Enter(_, set) | Cause::Return(_, set, ..) => roots.push(set),
+                Cause::Edge(_, set)
+                | Cause::Enter(_, set)
+                | Cause::Return(_, set, ..)
+                | Cause::Leap(.., set) => roots.push(set),
             }
         }
         roots.extend(self.gates.iter().flatten().map(|gate| gate.diagonal));
@@ -51,10 +54,12 @@ impl Solver<'_, '_, '_, '_> {
             Ready::Update(relation, _) => Some(*relation),
             _ => None,
         }));
+        roots.extend(self.split.iter().flat_map(|parts| parts.iter().map(|&(part, _)| part)));
         for call in &self.sites {
             roots.extend([call.site.enter.0, call.site.pass.0, call.lift]);
             roots.extend(call.lifts.iter().flat_map(|lift| [lift.relation, lift.summary]));
         }
+        roots.extend(self.loops.iter().flat_map(|one| one.powers.iter().copied().chain([one.closed])));
         roots.extend(self.schedule.values());
         let timed = self.entered.iter().chain(self.parts.iter()).chain(&self.pushed);
         roots.extend(timed.flatten().map(|&(_, set)| set));

@@ -14,6 +14,7 @@
 //! their steps.
 
 use super::calls::CallSite;
+use super::leap::{self, Head, Loop};
 use super::order::Order;
 use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
@@ -28,6 +29,7 @@ use crate::verdict::{Stats, Why};
 use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
@@ -46,6 +48,8 @@ pub enum Cause {
     Enter(u32, Ref),
     /// From this set over a call, by lifts of these numbers.
     Return(u32, Ref, u32, u32),
+    /// From this set by 2^i rounds of a loop; given are the loop and i.
+    Leap(u32, u32, Ref),
 }
 
 /// A set of path edges that was new when it arrived.
@@ -66,6 +70,8 @@ pub struct Arrival {
 pub(super) enum Ready {
     Nothing,
     Update(Ref, Plan),
+    /// In parts, one after the other: the list of this number.
+    Parts(u32),
     Call(u32),
 }
 
@@ -74,6 +80,8 @@ pub(super) struct Place {
     pub reach: Ref,
     /// Of `reach`, what was not pushed on yet.
     pub fresh: Ref,
+    /// How often something was pushed on from here.
+    pub turns: u32,
 }
 
 /// The fixpoint under way.
@@ -87,7 +95,8 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
     pub(super) edges: Table<EdgeId, Ready>,
     /// The relations of edges, by what those have in common; those of calls also by their callees.
-    updates: HashMap<(u32, u32), (Ref, Plan)>,
+    updates: HashMap<(u32, u32), Ready>,
+    pub(super) split: Vec<Rc<[(Ref, Plan)]>>,
     calls: HashMap<((u32, u32), u32), Rc<CallRelations>>,
     pub(super) shared_gates: HashMap<u32, Rc<Gate>>,
     /// The calls that were reached.
@@ -95,7 +104,11 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) callers: Table<ProcId, Vec<u32>>,
     /// Locations with something fresh, by rank and order.
     agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
-    order: Order,
+    pub(super) order: Order,
+    /// Loops that are taken many rounds at a time, by their heads; and after how many turns that is tried.
+    pub(super) loops: Vec<Loop>,
+    pub(super) heads: HashMap<LocId, Head>,
+    patience: u32,
     /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
     pub(super) schedule: BTreeMap<(Length, LocId), Ref>,
     pub(super) entered: Table<ProcId, Vec<(Length, Ref)>>,
@@ -119,7 +132,11 @@ pub fn check(
     let mut stopwatch = Stopwatch::start();
     let meter = Meter::new(budget);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
-    let mut solver = Solver::new(task, Encoder::new(prepared.machine(), bdd), reordering);
+    let mut encoder = Encoder::new(prepared.machine(), bdd);
+    if matches!(reordering, Reordering::Every(..)) {
+        encoder.take_apart();
+    }
+    let mut solver = Solver::new(task, encoder, reordering);
     stopwatch.lap("prepare_us");
     let end = solver.run(&meter, budget, listener);
     stopwatch.lap("search_us");
@@ -135,17 +152,24 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Solver {
             encoder,
             task,
-            places: Table::filled(program.locs().len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
+            places: Table::filled(
+                program.locs().len(),
+                Place { reach: Ref::FALSE, fresh: Ref::FALSE, turns: 0 },
+            ),
             arrivals: Vec::with_capacity(2 * program.locs().len()),
             gates: Table::filled(program.procs().len(), None),
             edges: Table::filled(program.edges().len(), Ready::Nothing),
             updates: HashMap::default(),
+            split: Vec::new(),
             calls: HashMap::default(),
             shared_gates: HashMap::default(),
             sites: Vec::new(),
             callers: Table::filled(program.procs().len(), Vec::new()),
             agenda: BinaryHeap::new(),
             order: Order::new(program),
+            loops: Vec::new(),
+            heads: HashMap::default(),
+            patience: leap::patience(matches!(reordering, Reordering::Every(..))),
             schedule: BTreeMap::new(),
             entered: Table::filled(program.procs().len(), Vec::new()),
             parts: Table::filled(program.procs().len(), Vec::new()),
@@ -183,6 +207,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     /// Pushes on what is fresh at the next location; false if there is none.
     fn next(&mut self) -> Result<bool, Interrupted> {
         let Some(Reverse((_, _, loc))) = self.agenda.pop() else { return Ok(false) };
+        self.places[loc].turns = self.places[loc].turns.saturating_add(1);
+        if self.places[loc].turns > self.patience {
+            self.leap(loc)?;
+        }
         let fresh = std::mem::replace(&mut self.places[loc].fresh, Ref::FALSE);
         self.push(loc, fresh, &Length::ZERO)?;
         Ok(true)
@@ -225,7 +253,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         self.arrivals.push(Arrival { loc, time, set: new, cause });
         let reach = self.encoder.bdd.or(place.reach, new)?;
         let fresh = self.encoder.bdd.or(place.fresh, new)?;
-        self.places[loc] = Place { reach, fresh };
+        self.places[loc] = Place { reach, fresh, turns: place.turns };
         self.targets.reach(loc, &loc);
         if place.fresh == Ref::FALSE {
             let rank = self.encoder.machine.scopes.rank(self.task.program.locs()[loc].proc);
@@ -268,26 +296,28 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return self.summarise(proc, set, time);
         }
         for &edge in program.leaving(loc) {
-            match self.known(edge)? {
-                Ready::Update(relation, plan) => {
-                    let image = self.image(set, (relation, plan))?;
-                    self.arrive(
-                        program.edges()[edge].to,
-                        image,
-                        Cause::Edge(edge, set),
-                        &(time.clone() + 1),
-                    )?;
+            let image = match self.known(edge)? {
+                Ready::Update(relation, plan) => self.image(set, (relation, plan))?,
+                Ready::Parts(number) => {
+                    let parts = Rc::clone(&self.split[number as usize]);
+                    parts.iter().try_fold(set, |set, &part| self.image(set, part))?
                 }
-                Ready::Call(site) => self.call(site, set, time)?,
+                Ready::Call(site) => {
+                    self.call(site, set, time)?;
+                    continue;
+                }
                 Ready::Nothing => unreachable!("it was just looked at"),
-            }
+            };
+            let later = if self.task.shortest() { time.clone() + 1 } else { Length::ZERO };
+            self.arrive(program.edges()[edge].to, image, Cause::Edge(edge, set), &later)?;
         }
         Ok(())
     }
 
-    fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
-        if let known @ (Ready::Update(..) | Ready::Call(_)) = self.edges[edge] {
-            return Ok(known);
+    pub(super) fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
+        match self.edges[edge] {
+            Ready::Nothing => {}
+            known => return Ok(known),
         }
         let program = self.task.program;
         let gate = self.gate(program.locs()[program.edges()[edge].from].proc)?;
@@ -304,12 +334,20 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             }
             _ => {
                 let key = self.key(edge);
-                let (relation, plan) = match self.updates.get(&key) {
+                match self.updates.get(&key) {
                     Some(&known) => known,
-                    None => self.encoder.update(&gate, edge)?,
-                };
-                self.updates.insert(key, (relation, plan));
-                Ready::Update(relation, plan)
+                    None => {
+                        let known = match self.encoder.update(&gate, edge)?[..] {
+                            [(relation, plan)] => Ready::Update(relation, plan),
+                            ref parts => {
+                                self.split.push(parts.into());
+                                Ready::Parts(self.split.len() as u32 - 1)
+                            }
+                        };
+                        self.updates.insert(key, known);
+                        known
+                    }
+                }
             }
         };
         self.edges[edge] = known;
@@ -344,10 +382,11 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         self.gates[proc].as_ref().expect("it was entered")
     }
 
-    /// The relation of an edge that was pushed along.
-    pub fn relation(&self, edge: EdgeId) -> Ref {
+    /// The relation of an edge that was pushed along, perhaps in parts.
+    pub fn relation(&self, edge: EdgeId) -> SmallVec<[Ref; 2]> {
         match self.edges[edge] {
-            Ready::Update(relation, _) => relation,
+            Ready::Update(relation, _) => SmallVec::from_slice(&[relation]),
+            Ready::Parts(number) => self.split[number as usize].iter().map(|&(part, _)| part).collect(),
             _ => unreachable!("it was pushed along"),
         }
     }
@@ -380,6 +419,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return stats;
         }
         let machine = self.encoder.machine;
+        self.encoder.bdd.forget_plans();
         self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
         let targets = self.targets.clone();
         let mut memory = Recall::new(self, budget);

@@ -75,7 +75,10 @@ impl Bdd<'_> {
         operands: &[Ref],
         assignment: &Assignment,
     ) -> Result<Option<Vec<(u32, bool)>>, Interrupted> {
-        debug_assert!(operands.len() <= MOST);
+        if operands.len() > MOST {
+            let all = self.conjoin(operands, assignment)?;
+            return Ok(self.pick(all));
+        }
         let mut start = [Ref::TRUE; MOST];
         start[..operands.len()].copy_from_slice(operands);
         let mut path = std::mem::take(&mut self.path);

@@ -38,6 +38,15 @@ pub enum Origin<P> {
         /// The edge.
         edge: EdgeId,
     },
+    /// By edges that choose nothing, one after the other.
+    Run {
+        /// The point before all of them.
+        from: P,
+        /// The valuation there, with every value that the run needs.
+        row: Row,
+        /// The edges, the last one last.
+        edges: Vec<EdgeId>,
+    },
     /// By the return of a call.
     Return {
         /// The point that called.
@@ -178,6 +187,10 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                     let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal))?;
                     walk.steps.push(Step::new(edge, choices));
                     (walk.point, walk.goal) = (from, goal);
+                }
+                Origin::Run { from, row, edges } => {
+                    walk.steps.extend(edges.into_iter().rev().map(|edge| Step::new(edge, Vec::new())));
+                    (walk.point, walk.goal) = (from, row);
                 }
                 Origin::Return { from, row, edge, exit, inside } => {
                     let end = (exit, inside);
