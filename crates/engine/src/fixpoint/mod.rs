@@ -12,10 +12,10 @@
 //! matters is kept.
 
 pub mod library;
-mod mentions;
 mod past;
 pub mod run;
 mod solve;
+mod state;
 pub mod switches;
 mod template;
 

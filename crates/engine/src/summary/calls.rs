@@ -1,7 +1,7 @@
 //! Room `engine/summary`: entering procedures, and coming back by their summaries. The idea is in [`super::solve`].
 
-use super::relation::{CallRelations, Gate};
 use super::solve::{Cause, Solver};
+use crate::encode::relation::{CallRelations, Gate};
 use crate::encode::wiring::Role;
 use postbop_ir::{EdgeId, Length, ProcId};
 use postbop_kit::bdd::{Interrupted, Ref};

@@ -29,7 +29,6 @@ mod calls;
 mod leap;
 mod order;
 mod past;
-mod relation;
 mod room;
 mod solve;
 

@@ -1,4 +1,4 @@
-//! Room `engine/summary`: edges and calls as relations between valuations.
+//! Room `engine/encode`: edges and calls as relations between valuations.
 //!
 //! Each relation mentions only what its edge reads and writes. What an edge neither reads nor writes is not in its
 //! relation, and an image leaves it alone.
@@ -7,11 +7,12 @@
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Wires};
-use crate::encode::chance::chance;
-use crate::encode::gates::equal;
-use crate::encode::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
-use crate::encode::wiring::{Role, Slots, Wiring, level};
+use super::blast::Bits;
+use super::chance::chance;
+use super::gates::equal;
+use super::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use super::mentions::{Levels, Mentions};
+use super::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
@@ -78,37 +79,20 @@ pub struct Encoder<'m, 'a, 'w> {
     large: usize,
 }
 
-/// What the formulas of one edge mention.
-struct Mentions<'e, 'm, 'a> {
-    machine: &'m Machine<'a>,
+/// The present values, and the choices behind them.
+struct Present<'e, 'a> {
+    machine: &'e Machine<'a>,
     wiring: &'e Wiring,
-    proc: ProcId,
-    choices: &'e [Type],
-    nexts: Vec<Bits>,
 }
 
-impl Wires for Mentions<'_, '_, '_> {
-    fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let program = self.machine.program;
-        let ty = match self.machine.scopes.var(program, self.proc, at) {
-            Some(var) => program.vars()[var].ty,
-            None => unreachable!("results are not read"),
-        };
-        let slots = &self.wiring.slots(self.machine, self.proc)[at];
-        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
-        Ok((ty, bits))
+impl Levels for Present<'_, '_> {
+    fn field(&self, proc: ProcId, field: usize) -> Vec<u32> {
+        self.wiring.slots(self.machine, proc)[field].iter().map(|&slot| level(slot, Role::Now)).collect()
     }
 
-    fn next(&self, set: usize) -> Bits {
-        self.nexts[set].clone()
-    }
-
-    fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let ty = self.choices[at];
-        let before = self.choices[..at].iter().filter(|ty| ty.is_integer()).count();
-        let slots = self.wiring.choice(ty, before);
-        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
-        Ok((ty, bits))
+    fn choice(&self, choices: &[Type], at: usize) -> Vec<u32> {
+        let before = choices[..at].iter().filter(|ty| ty.is_integer()).count();
+        self.wiring.choice(choices[at], before).iter().map(|&slot| level(slot, Role::Now)).collect()
     }
 }
 
@@ -328,7 +312,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
         stores.sort_by_key(|&at| (sets[at].live, Reverse(self.first_slot(proc, sets[at].field))));
         let (machine, wiring) = (self.machine, &self.wiring);
-        let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
+        let levels = Present { machine, wiring };
+        let mentions = Mentions { machine, proc, choices: &compiled.choices, levels, nexts };
         let (spare, bdd) = (wiring.levels(), &mut self.bdd);
         let relation = match guard {
             Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
@@ -446,7 +431,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         for set in wanted {
             let param = self.vars(whom, set.field, role)?;
             let (machine, wiring) = (self.machine, &self.wiring);
-            let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
+            let (levels, nexts) = (Present { machine, wiring }, Vec::new());
+            let mentions = Mentions { machine, proc, choices: &compiled.choices, levels, nexts };
             let value = chance(&mut self.bdd, &set.value, &mentions, wiring.levels())?;
             let stored = value.admits(&mut self.bdd, &param)?;
             relation = self.bdd.and(relation, stored)?;
