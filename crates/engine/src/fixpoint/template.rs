@@ -12,7 +12,7 @@
 //! \[getafix\] section 4, the template formulae.
 
 use super::state::InState;
-use crate::encode::blast::{Bits, blast};
+use crate::encode::blast::blast;
 use crate::encode::gates::width;
 use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::mentions::Mentions;

@@ -25,11 +25,13 @@
 //!
 //! \[bebop\]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
 
+mod any;
 mod calls;
 mod leap;
 mod order;
 mod past;
 mod room;
+mod shortest;
 mod solve;
 
 use crate::budget::Budget;

@@ -9,6 +9,7 @@
 //!
 //! Everything else goes on: diagrams keep their numbers, plans are rewritten, and the wiring is told where slots stand now.
 
+use super::shortest::Rings;
 use super::solve::{Cause, Ready, Solver};
 use crate::encode::wiring::ROLES;
 use postbop_kit::bdd::{Ref, Reorder};
@@ -60,8 +61,9 @@ impl Solver<'_, '_, '_, '_> {
             roots.extend(call.lifts.iter().flat_map(|lift| [lift.relation, lift.summary]));
         }
         roots.extend(self.loops.iter().flat_map(|one| one.powers.iter().copied().chain([one.closed])));
-        roots.extend(self.schedule.values());
-        let timed = self.entered.iter().chain(self.parts.iter()).chain(&self.pushed);
+        roots.extend(self.rings.schedule.values());
+        let Rings { entered, left, pushed, .. } = &self.rings;
+        let timed = entered.iter().chain(left.iter()).chain(pushed);
         roots.extend(timed.flatten().map(|&(_, set)| set));
         roots
     }

@@ -6,18 +6,15 @@
 //! exit, what is new becomes a *lift* at every call of the procedure: a relation between the caller's valuations before
 //! and after the call, applied at once to all that waits in front of the call already, and to whatever comes later.
 //!
-//! Which location is next? By default the one of the innermost procedure that comes first in its reverse post-order.
-//! With `shortest`, the one with the least number of steps from the start of the run: a set that arrives knows its
-//! distance, one step more than where it came from, and a completed call counts the steps inside, which are the
-//! distance of the exit less the distance at which the procedure was first entered with these values. No arrival is
-//! nearer than what it is derived from, so the sets are the rings of \[bebop\] section 3.2, except that calls count all
-//! their steps.
+//! Which location is next, and when a call uses which summary, depends on the runs that are wanted: [`super::any`] or
+//! [`super::shortest`].
 
 use super::calls::CallSite;
 use super::leap::{self, Head, Loop};
 use super::order::Order;
 use super::past::{Point, Recall};
 use super::room::Reordering;
+use super::shortest::Rings;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
 use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
@@ -31,7 +28,7 @@ use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 /// How much work a round is, besides that of the diagrams it makes.
@@ -103,20 +100,15 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
     /// Locations with something fresh, by rank and order.
-    agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
+    pub(super) agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
     pub(super) order: Order,
     /// Loops that are taken many rounds at a time, by their heads; and after how many turns that is tried.
     pub(super) loops: Vec<Loop>,
     pub(super) heads: HashMap<LocId, Head>,
-    patience: u32,
-    /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
-    pub(super) schedule: BTreeMap<(Length, LocId), Ref>,
-    pub(super) entered: Table<ProcId, Vec<(Length, Ref)>>,
-    /// By shortest search: what came out of each procedure, in how many steps.
-    pub(super) parts: Table<ProcId, Vec<(Length, Ref)>>,
-    /// By shortest search, for each call: what was pushed over it when.
-    pub(super) pushed: Vec<Vec<(Length, Ref)>>,
-    targets: TargetTracker<LocId>,
+    pub(super) patience: u32,
+    /// For the search for shortest runs.
+    pub(super) rings: Rings,
+    pub(super) targets: TargetTracker<LocId>,
     pub(super) images: u64,
     pub(super) reordering: Reordering,
 }
@@ -170,10 +162,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             loops: Vec::new(),
             heads: HashMap::default(),
             patience: leap::patience(matches!(reordering, Reordering::Every(..))),
-            schedule: BTreeMap::new(),
-            entered: Table::filled(program.procs().len(), Vec::new()),
-            parts: Table::filled(program.procs().len(), Vec::new()),
-            pushed: Vec::new(),
+            rings: Rings::new(program),
             targets: TargetTracker::new(task),
             images: 0,
             reordering,
@@ -204,31 +193,6 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(())
     }
 
-    /// Pushes on what is fresh at the next location; false if there is none.
-    fn next(&mut self) -> Result<bool, Interrupted> {
-        let Some(Reverse((_, _, loc))) = self.agenda.pop() else { return Ok(false) };
-        self.places[loc].turns = self.places[loc].turns.saturating_add(1);
-        if self.places[loc].turns > self.patience {
-            self.leap(loc)?;
-        }
-        let fresh = std::mem::replace(&mut self.places[loc].fresh, Ref::FALSE);
-        self.push(loc, fresh, &Length::ZERO)?;
-        Ok(true)
-    }
-
-    /// Pushes on what is nearest; false if there is nothing.
-    fn nearest(&mut self) -> Result<bool, Interrupted> {
-        let Some(((time, loc), set)) = self.schedule.pop_first() else { return Ok(false) };
-        let place = self.places[loc];
-        let new = self.encoder.bdd.and(set, !place.reach)?;
-        if new != Ref::FALSE {
-            self.places[loc].reach = self.encoder.bdd.or(place.reach, new)?;
-            self.targets.reach(loc, &loc);
-            self.push(loc, new, &time)?;
-        }
-        Ok(true)
-    }
-
     pub(super) fn arrive(
         &mut self,
         loc: LocId,
@@ -241,25 +205,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         if new == Ref::FALSE {
             return Ok(());
         }
-        if self.task.shortest() {
-            self.arrivals.push(Arrival { loc, time: time.clone(), set: new, cause });
-            let key = (time.clone(), loc);
-            let waiting = self.schedule.get(&key).copied().unwrap_or(Ref::FALSE);
-            let all = self.encoder.bdd.or(waiting, new)?;
-            self.schedule.insert(key, all);
-            return Ok(());
+        match self.task.shortest() {
+            true => self.arrive_later(loc, new, cause, time),
+            false => self.arrive_now(loc, new, cause),
         }
-        let time = Length::from(self.arrivals.len() as u64);
-        self.arrivals.push(Arrival { loc, time, set: new, cause });
-        let reach = self.encoder.bdd.or(place.reach, new)?;
-        let fresh = self.encoder.bdd.or(place.fresh, new)?;
-        self.places[loc] = Place { reach, fresh, turns: place.turns };
-        self.targets.reach(loc, &loc);
-        if place.fresh == Ref::FALSE {
-            let rank = self.encoder.machine.scopes.rank(self.task.program.locs()[loc].proc);
-            self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
-        }
-        Ok(())
     }
 
     pub(super) fn image(&mut self, set: Ref, (relation, plan): (Ref, Plan)) -> Result<Ref, Interrupted> {
@@ -289,7 +238,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(gate)
     }
 
-    fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
+    pub(super) fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         let program = self.task.program;
         let proc = program.locs()[loc].proc;
         if program.procs()[proc].exit == loc {
@@ -327,7 +276,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 let site = self.site(&gate, &inside, edge, callee)?;
                 let number = self.sites.len() as u32;
                 self.sites.push(CallSite { edge, callee, site, lifts: Vec::new(), lift: Ref::FALSE });
-                self.pushed.push(Vec::new());
+                self.rings.pushed.push(Vec::new());
                 self.callers[callee].push(number);
                 self.catch_up(number)?;
                 Ready::Call(number)
