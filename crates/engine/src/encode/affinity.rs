@@ -9,7 +9,7 @@
 //! compared with its original and nothing else stands right behind it, and is not left for later because the original has
 //! other partners.
 //!
-//! Edges that are alike are looked at once, and count as often as they are there.
+//! Of the edges of one class only the first is looked at, and counts as often as the class has members.
 //!
 //! # Cost
 //!
@@ -33,7 +33,7 @@ pub type Tie = (Node, Node, u32);
 
 /// The ties of a program.
 pub struct Affinities {
-    /// Those of globals and of the locals and results of each model: the first of procedures that are alike.
+    /// Those of globals and of the locals and results of each model: the first procedure of its class.
     ties: Vec<Tie>,
     /// For each where its ties are; twice the number, and one more where it is the second.
     of: Groups,
@@ -44,11 +44,11 @@ pub struct Affinities {
 impl Affinities {
     /// Those of a program.
     pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
-        let (program, kin) = (machine.program, &machine.kin);
+        let (program, classes) = (machine.program, &machine.classes);
         let mut collector = Collector { nodes, ties: Vec::new() };
         let mut calls = Collector { nodes, ties: Vec::new() };
-        let mut counts = vec![0u32; kin.edge_classes];
-        kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
+        let mut counts = vec![0u32; classes.edge_classes];
+        classes.edges.iter().for_each(|&class| counts[class as usize] += 1);
         for (id, edge) in program.edges().pairs() {
             if let Action::Call { callee, args, results } = &edge.action {
                 for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
@@ -60,14 +60,14 @@ impl Affinities {
                 }
             }
             // The first of a class speaks for all of them.
-            let count = std::mem::take(&mut counts[kin.edges[id] as usize]);
+            let count = std::mem::take(&mut counts[classes.edges[id] as usize]);
             if count == 0 {
                 continue;
             }
             let first = collector.ties.len();
             let proc = program.locs()[edge.from].proc;
             collector.action(proc, &edge.action);
-            let model = models[kin.procs[proc] as usize];
+            let model = models[classes.procs[proc] as usize];
             let of_model = |node: Node| match node.checked_sub(program.vars().len() as u32) {
                 Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
                 None if program.is_global(VarId(node)) => node,

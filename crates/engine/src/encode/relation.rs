@@ -32,7 +32,7 @@ pub struct Link {
 
 /// How a procedure is entered and left, in terms of levels.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ProcInterface {
     /// The fields that tell how it was entered.
     pub links: Vec<Link>,
     /// Their levels, in order.
@@ -46,7 +46,7 @@ pub struct Gate {
     pub written: Vec<usize>,
 }
 
-/// A call as relations; the same for all calls that are alike.
+/// A call as relations; the same for all calls of one class.
 #[derive(Debug)]
 pub struct CallRelations {
     /// From the caller's valuation to the callee's at entry.
@@ -55,7 +55,7 @@ pub struct CallRelations {
     pub trim: Plan,
     /// Ties a summary's parameters to the arguments and its results to their targets.
     pub pass: (Ref, Plan),
-    /// How the image under a lifted summary is made.
+    /// How the image under a call effect is made.
     pub back: Plan,
     /// The fields that get a new value by the return.
     pub changed: Vec<usize>,
@@ -71,9 +71,9 @@ pub struct Encoder<'m, 'a, 'w> {
     pub bdd: Bdd<'w>,
     /// Which locals are ever written after entry.
     assigned: Table<VarId, bool>,
-    /// Procedures that are alike, have the same slots and write the same fields, have the same dress.
-    dresses: Rows,
-    dress: Table<ProcId, Option<u32>>,
+    /// Procedures of one class that have the same slots and write the same fields are in one encoding class.
+    encoding_classes: Rows,
+    encoding_class: Table<ProcId, Option<u32>>,
     /// A relation of fewer changes than this is not taken apart, nor one for which fewer vertices were made.
     few: usize,
     large: usize,
@@ -136,8 +136,17 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             }
         }
         let wiring = Wiring::new(machine);
-        let dress = Table::filled(program.procs().len(), None);
-        Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress, few: FEW, large: LARGE }
+        let encoding_class = Table::filled(program.procs().len(), None);
+        Encoder {
+            machine,
+            wiring,
+            bdd,
+            assigned,
+            encoding_classes: Rows::default(),
+            encoding_class,
+            few: FEW,
+            large: LARGE,
+        }
     }
 
     /// Takes every relation apart, whether it is large or not: for tests.
@@ -164,23 +173,24 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         }
     }
 
-    /// A number that is the same for procedures whose gates are the same, and the relations of whose edges are, if the
-    /// edges are alike. Main is like no other: nobody asks how it was entered.
-    pub fn dress(&mut self, proc: ProcId) -> u32 {
-        if let Some(dress) = self.dress[proc] {
-            return dress;
+    /// The encoding class of a procedure. Procedures of one encoding class have the same interface, and edges of one class have the
+    /// same relation in all of them. Main has an encoding class of its own: how it was entered makes no difference.
+    pub fn encoding_class(&mut self, proc: ProcId) -> u32 {
+        if let Some(encoding_class) = self.encoding_class[proc] {
+            return encoding_class;
         }
         let program = self.machine.program;
         let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main()) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs()[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
-        let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
-        self.dress[proc] = Some(dress);
-        dress
+        let (encoding_class, _) =
+            self.encoding_classes.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
+        self.encoding_class[proc] = Some(encoding_class);
+        encoding_class
     }
 
     /// How a procedure is entered and left.
-    pub fn gate(&mut self, proc: ProcId) -> Result<Gate, Interrupted> {
+    pub fn interface(&mut self, proc: ProcId) -> Result<ProcInterface, Interrupted> {
         let program = self.machine.program;
         let data = &program.procs()[proc];
         let globals = self.machine.scopes.globals(proc).len();
@@ -217,7 +227,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             diagonal = self.bdd.and(diagonal, same)?;
         }
         let link_levels = self.link_levels(proc, &links);
-        Ok(Gate { links, link_levels, diagonal, summary, written })
+        Ok(ProcInterface { links, link_levels, diagonal, summary, written })
     }
 
     fn link_levels(&self, proc: ProcId, links: &[Link]) -> Vec<u32> {
@@ -228,11 +238,11 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         levels
     }
 
-    /// A gate after slots have changed their places.
-    pub fn relevelled(&self, proc: ProcId, gate: &Gate) -> Gate {
-        let Gate { ref links, diagonal, summary, ref written, .. } = *gate;
+    /// An interface after slots have changed their places.
+    pub fn relevelled(&self, proc: ProcId, interface: &ProcInterface) -> ProcInterface {
+        let ProcInterface { ref links, diagonal, summary, ref written, .. } = *interface;
         let link_levels = self.link_levels(proc, links);
-        Gate { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
+        ProcInterface { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
     }
 
     /// The first of a field's slots.
@@ -248,9 +258,9 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// The fields that a set of path edges at a location can mention at their `Now` levels: the live ones, and the
     /// links that are never written.
-    pub fn present(&self, gate: &Gate, loc: LocId) -> Vec<u64> {
+    pub fn present(&self, interface: &ProcInterface, loc: LocId) -> Vec<u64> {
         let mut set = self.machine.live.at(self.machine.program, loc).to_vec();
-        let constant = gate.links.iter().filter(|link| link.role == Role::Now);
+        let constant = interface.links.iter().filter(|link| link.role == Role::Now);
         constant.for_each(|link| {
             bits::insert(&mut set, link.field);
         });
@@ -266,7 +276,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// A parallel assignment that moves many values about may have no order of levels in which the conjunction is small.
     /// Then it stays in parts, and an old value is quantified with the last part that reads it: a permutation of
     /// variables so takes one of them after the other to its new place.
-    pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<Vec<(Ref, Plan)>, Interrupted> {
+    pub fn update(&mut self, interface: &ProcInterface, id: EdgeId) -> Result<Vec<(Ref, Plan)>, Interrupted> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
@@ -275,12 +285,12 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
         let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
         if let [Part { relation, .. }] = parts[..] {
-            return Ok(vec![(relation, self.image_plan(gate, id, &changed, &live))]);
+            return Ok(vec![(relation, self.image_plan(interface, id, &changed, &live))]);
         }
         let reads = |part: &Part| part.sets.iter().flat_map(|&at| fields(&sets[at].value)).collect();
         let reads: Vec<Vec<usize>> = parts.iter().map(reads).collect();
         let mut plans = Vec::with_capacity(parts.len());
-        let (mut gone, renamed) = self.moves(gate, id, &changed, &live);
+        let (mut gone, renamed) = self.moves(interface, id, &changed, &live);
         for (at, part) in parts.into_iter().enumerate() {
             let mut now = gone.clone();
             reads[at + 1..].iter().flatten().for_each(|&field| bits::remove(&mut now, field));
@@ -342,9 +352,15 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
     /// values of what changes and lives the present ones.
-    fn image_plan(&mut self, gate: &Gate, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
+    fn image_plan(
+        &mut self,
+        interface: &ProcInterface,
+        id: EdgeId,
+        changed: &[usize],
+        live: &[usize],
+    ) -> Plan {
         let proc = self.machine.program.locs()[self.machine.program.edges()[id].from].proc;
-        let (gone, renamed) = self.moves(gate, id, changed, live);
+        let (gone, renamed) = self.moves(interface, id, changed, live);
         let quantified: Vec<u32> =
             bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
         self.bdd.plan(quantified, renamed)
@@ -353,15 +369,15 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// The fields whose old values are gone after an edge, and the levels that move.
     fn moves(
         &self,
-        gate: &Gate,
+        interface: &ProcInterface,
         id: EdgeId,
         changed: &[usize],
         live: &[usize],
     ) -> (Vec<u64>, Vec<(u32, u32)>) {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
-        let mut gone = self.present(gate, edge.from);
-        let stays = self.present(gate, edge.to);
+        let mut gone = self.present(interface, edge.from);
+        let stays = self.present(interface, edge.to);
         gone.iter_mut().zip(&stays).for_each(|(gone, stays)| *gone &= !stays);
         changed.iter().for_each(|&field| {
             bits::insert(&mut gone, field);
@@ -372,14 +388,19 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The relations of a call.
-    pub fn site(&mut self, gate: &Gate, callee: &Gate, id: EdgeId) -> Result<CallRelations, Interrupted> {
+    pub fn site(
+        &mut self,
+        interface: &ProcInterface,
+        callee: &ProcInterface,
+        id: EdgeId,
+    ) -> Result<CallRelations, Interrupted> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
         let whom = self.machine.callee(id);
         let enter = self.arguments(proc, whom, compiled, call, Role::Next, |_| true)?;
-        let enter = (enter, self.enter_plan(gate, edge.from, whom, call));
+        let enter = (enter, self.enter_plan(interface, edge.from, whom, call));
         let is_link = |set: &Set| callee.links.binary_search_by_key(&set.field, |link| link.field).is_ok();
         let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, whom);
@@ -401,7 +422,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             call.back.iter().filter(|(_, there)| renews(*there)).map(|&(here, _)| here).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, whom));
-        let back = self.image_plan(gate, id, &changed, &live);
+        let back = self.image_plan(interface, id, &changed, &live);
         Ok(CallRelations { enter, trim, pass, back, changed: live })
     }
 
@@ -441,16 +462,16 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
-    fn enter_plan(&mut self, gate: &Gate, from: LocId, whom: ProcId, call: &Call) -> Plan {
+    fn enter_plan(&mut self, interface: &ProcInterface, from: LocId, whom: ProcId, call: &Call) -> Plan {
         let proc = self.machine.program.locs()[from].proc;
-        let mut gone = self.present(gate, from);
+        let mut gone = self.present(interface, from);
         call.globals
             .iter()
             .filter(|(_, _, live)| *live)
             .for_each(|&(here, _, _)| bits::remove(&mut gone, here));
         let mut quantified: Vec<u32> =
             bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
-        let entries = gate.links.iter().filter(|link| link.role == Role::Entry);
+        let entries = interface.links.iter().filter(|link| link.role == Role::Entry);
         quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Role::Entry)));
         let params = call.args.iter().filter(|set| set.live).map(|set| set.field);
         let pairs = |field| self.levels(whom, field, Role::Next).zip(self.levels(whom, field, Role::Now));
@@ -459,7 +480,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// What a summary says of values that nobody looks at after this call.
-    fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &Gate, first: usize) -> Plan {
+    fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
         for &(_, there) in &call.back {
             bits::insert(&mut back, there);

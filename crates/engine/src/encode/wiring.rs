@@ -152,7 +152,7 @@ impl Wiring {
         let global = globals.iter().map(|&var| (var, planner.place[planner.column[var.0 as usize] as usize]));
         let global = global.collect();
         let mut ints = Integers { first: next, ..planner.ints };
-        let types = machine.kin.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
+        let types = machine.classes.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
         ints.widest = types.filter(|ty| ty.is_integer()).map(width).max().unwrap_or(0);
         for edge in program.edges().iter() {
             let mut chosen = 0;
@@ -248,13 +248,13 @@ impl<'m, 'a> Planner<'m, 'a> {
     fn new(machine: &'m Machine<'a>, globals: &[VarId]) -> Self {
         let program = machine.program;
         let nodes = Nodes::new(program);
-        let models = machine.kin.models();
+        let models = machine.classes.models();
         let (column, columns) = columns(machine, &nodes, globals);
         let affinities = Affinities::new(machine, &nodes, &models);
         let (mut rows, mut row, mut reps) = (Rows::default(), Vec::new(), Vec::new());
         let mut class = |proc: ProcId| {
             row.clear();
-            row.push(machine.kin.procs[proc] as u64);
+            row.push(machine.classes.procs[proc] as u64);
             row.extend(nodes.of(program, proc).map(|node| column[node as usize] as u64));
             let (class, new) = rows.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
             if new {
@@ -272,7 +272,7 @@ impl<'m, 'a> Planner<'m, 'a> {
 
     /// The counterpart, in the model of a procedure, of its local or result at this place.
     fn counterparts(&self, proc: ProcId) -> (Vec<Node>, Vec<Node>) {
-        let model = self.models[self.machine.kin.procs[proc] as usize];
+        let model = self.models[self.machine.classes.procs[proc] as usize];
         let of = |proc| self.nodes.of(self.machine.program, proc).collect();
         (of(proc), of(model))
     }

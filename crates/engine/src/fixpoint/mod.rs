@@ -8,11 +8,11 @@
 //!
 //! # Paper
 //!
-//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared (`past`); states in which only what
+//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared (`history`); states in which only what
 //! matters is kept.
 
+mod history;
 pub mod library;
-mod past;
 pub mod run;
 mod solve;
 mod state;

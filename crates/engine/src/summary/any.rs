@@ -52,13 +52,13 @@ impl Solver<'_, '_, '_, '_> {
 
     /// Takes a set over a call by all summaries so far at once.
     pub(super) fn cross_now(&mut self, number: u32, set: Ref, to: LocId) -> Result<(), Interrupted> {
-        let CallSite { lift, ref lifts, ref site, .. } = self.sites[number as usize];
-        let (count, back) = (lifts.len() as u32, site.back);
-        let image = self.image(set, (lift, back))?;
+        let CallSite { effect, ref effects, ref site, .. } = self.sites[number as usize];
+        let (count, back) = (effects.len() as u32, site.back);
+        let image = self.image(set, (effect, back))?;
         self.arrive(to, image, Cause::Return(number, set, 0, count), &Length::ZERO)
     }
 
-    /// Takes all that was pushed on from in front of a call over it, by its lift of this number, as far as that is new.
+    /// Takes all that was pushed on from in front of a call over it, by its effect of this number, as far as that is new.
     pub(super) fn come_back_now(&mut self, number: u32, at: u32, new: Ref) -> Result<(), Interrupted> {
         let CallSite { edge, ref site, .. } = self.sites[number as usize];
         let back = site.back;

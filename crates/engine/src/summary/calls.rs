@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// A part of a summary, as a call sees it.
 #[derive(Clone, Debug)]
-pub struct Lift {
+pub struct CallEffect {
     /// Before and after, in the caller's terms.
     pub relation: Ref,
     /// The part of the summary, without what the call has no use for.
@@ -25,9 +25,9 @@ pub struct CallSite {
     pub callee: ProcId,
     /// Its relations.
     pub site: Rc<CallRelations>,
-    /// The lifts so far, and their union.
-    pub lifts: Vec<Lift>,
-    pub(super) lift: Ref,
+    /// The effects so far, and their union.
+    pub effects: Vec<CallEffect>,
+    pub(super) effect: Ref,
 }
 
 impl Solver<'_, '_, '_, '_> {
@@ -45,11 +45,11 @@ impl Solver<'_, '_, '_, '_> {
         let CallSite { callee, edge, ref site, .. } = self.sites[number as usize];
         let enter = site.enter;
         let image = self.image(set, enter)?;
-        let gate = self.gate(callee)?;
+        let interface = self.interface(callee)?;
         if self.task.shortest() {
-            self.enter(callee, &gate, image, time.clone() + 1)?;
+            self.enter(callee, &interface, image, time.clone() + 1)?;
         }
-        let start = self.encoder.bdd.and(image, gate.diagonal)?;
+        let start = self.encoder.bdd.and(image, interface.diagonal)?;
         let entry = self.task.program.procs()[callee].entry;
         self.arrive(entry, start, Cause::Enter(number, set), &(time.clone() + 1))?;
         let to = self.task.program.edges()[edge].to;
@@ -59,7 +59,7 @@ impl Solver<'_, '_, '_, '_> {
         }
     }
 
-    /// New path edges at an exit become lifts at all calls.
+    /// New path edges at an exit become effects at all calls.
     pub(super) fn summarise(&mut self, proc: ProcId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         if proc == self.task.program.main() {
             return Ok(());
@@ -77,20 +77,20 @@ impl Solver<'_, '_, '_, '_> {
     pub(super) fn lift(&mut self, number: u32, set: Ref, steps: &Length) -> Result<(), Interrupted> {
         let CallSite { callee, ref site, .. } = self.sites[number as usize];
         let (trim, pass) = (site.trim, site.pass);
-        let gate = self.gate(callee)?;
+        let interface = self.interface(callee)?;
         let bdd = &mut self.encoder.bdd;
-        let summary = bdd.project(set, gate.summary)?;
+        let summary = bdd.project(set, interface.summary)?;
         let summary = bdd.project(summary, trim)?;
         let relation = bdd.image(summary, pass.0, pass.1)?;
         let call = &mut self.sites[number as usize];
         // The same pair of valuations may come again with fewer steps, by another choice of arguments.
-        let new = if self.task.shortest() { relation } else { bdd.and(relation, !call.lift)? };
+        let new = if self.task.shortest() { relation } else { bdd.and(relation, !call.effect)? };
         if new == Ref::FALSE {
             return Ok(());
         }
-        call.lift = bdd.or(call.lift, new)?;
-        let at = call.lifts.len() as u32;
-        call.lifts.push(Lift { relation, summary, steps: steps.clone() });
+        call.effect = bdd.or(call.effect, new)?;
+        let at = call.effects.len() as u32;
+        call.effects.push(CallEffect { relation, summary, steps: steps.clone() });
         match self.task.shortest() {
             true => self.come_back_by_length(number, at),
             false => self.come_back_now(number, at, new),

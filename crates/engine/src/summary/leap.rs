@@ -26,7 +26,7 @@
 //! Relations of many rounds may be large where those of one round are small. So leaps are tried only at locations that had
 //! many turns, with an allowance in proportion to the work that was done so far, and dropped if they bring nothing.
 
-use super::past::{CERTAIN, Point, Recall, Valued};
+use super::history::{CERTAIN, Point, Recorded, Valued};
 use super::solve::{Cause, Ready, Solver};
 use crate::encode::gates::equal;
 use crate::encode::machine::code::Code;
@@ -313,7 +313,7 @@ impl Solver<'_, '_, '_, '_> {
     }
 }
 
-impl Recall<'_, '_, '_, '_> {
+impl Recorded<'_, '_, '_, '_> {
     /// Where a leap came from: a valuation in which nothing that matters is open.
     pub(super) fn leapt(
         &mut self,

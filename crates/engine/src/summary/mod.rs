@@ -18,7 +18,7 @@
 //!   before what follows them is looked at.
 //! * The relation of a parallel assignment stays in parts where it would be large ([`relation`]), and a loop that is seen to
 //!   be long is taken many rounds at a time ([`leap`]).
-//! * A trace is found by walking back through the parts as they arrived ([`past`]); a shortest one by letting them
+//! * A trace is found by walking back through the parts as they arrived ([`history`]); a shortest one by letting them
 //!   arrive in the order of their distance ([`solve`]).
 //!
 //! # Cost
@@ -27,9 +27,9 @@
 
 mod any;
 mod calls;
+mod history;
 mod leap;
 mod order;
-mod past;
 mod room;
 mod shortest;
 mod solve;

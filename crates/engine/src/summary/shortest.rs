@@ -8,9 +8,9 @@
 //! nearer than what it is derived from, so the sets are the rings of \[bebop\] section 3.2, except that calls count all
 //! their steps. Summaries of different lengths are kept apart.
 
-use super::calls::{CallSite, Lift};
+use super::calls::{CallEffect, CallSite};
 use super::solve::{Arrival, Cause, Solver};
-use crate::encode::relation::Gate;
+use crate::encode::relation::ProcInterface;
 use crate::encode::wiring::Role;
 use postbop_ir::{Length, LocId, ProcId, Program, Table};
 use postbop_kit::bdd::{Interrupted, Ref};
@@ -83,11 +83,11 @@ impl Solver<'_, '_, '_, '_> {
     pub(super) fn enter(
         &mut self,
         callee: ProcId,
-        gate: &Gate,
+        interface: &ProcInterface,
         image: Ref,
         time: Length,
     ) -> Result<(), Interrupted> {
-        let moved = gate.links.iter().filter(|link| link.role == Role::Entry);
+        let moved = interface.links.iter().filter(|link| link.role == Role::Entry);
         let pairs = |field| {
             let now = self.encoder.levels(callee, field, Role::Now);
             now.zip(self.encoder.levels(callee, field, Role::Entry))
@@ -114,8 +114,8 @@ impl Solver<'_, '_, '_, '_> {
     ) -> Result<(), Interrupted> {
         let back = self.sites[number as usize].site.back;
         self.rings.pushed[number as usize].push((time.clone(), set));
-        for at in 0..self.sites[number as usize].lifts.len() {
-            let Lift { relation, steps, .. } = self.sites[number as usize].lifts[at].clone();
+        for at in 0..self.sites[number as usize].effects.len() {
+            let CallEffect { relation, steps, .. } = self.sites[number as usize].effects[at].clone();
             let image = self.image(set, (relation, back))?;
             let cause = Cause::Return(number, set, at as u32, at as u32 + 1);
             self.arrive(to, image, cause, &(time.clone() + 1 + &steps))?;
@@ -123,7 +123,7 @@ impl Solver<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// New path edges at an exit become lifts at all calls, sorted by when the procedure was entered for them.
+    /// New path edges at an exit become effects at all calls, sorted by when the procedure was entered for them.
     pub(super) fn summarise_by_length(
         &mut self,
         proc: ProcId,
@@ -145,10 +145,10 @@ impl Solver<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Takes each set that was pushed over a call over it by its lift of this number.
+    /// Takes each set that was pushed over a call over it by its effect of this number.
     pub(super) fn come_back_by_length(&mut self, number: u32, at: u32) -> Result<(), Interrupted> {
-        let CallSite { edge, ref site, ref lifts, .. } = self.sites[number as usize];
-        let Lift { relation, ref steps, .. } = lifts[at as usize];
+        let CallSite { edge, ref site, ref effects, .. } = self.sites[number as usize];
+        let CallEffect { relation, ref steps, .. } = effects[at as usize];
         let (back, steps) = (site.back, steps.clone());
         let to = self.task.program.edges()[edge].to;
         for turn in 0..self.rings.pushed[number as usize].len() {

@@ -3,23 +3,23 @@
 //! # Idea
 //!
 //! What is new at a location is pushed along its edges; what comes out and is new at the other end waits there. At an
-//! exit, what is new becomes a *lift* at every call of the procedure: a relation between the caller's valuations before
+//! exit, what is new becomes a *call effect* at every call of the procedure: a relation between the caller's valuations before
 //! and after the call, applied at once to all that waits in front of the call already, and to whatever comes later.
 //!
 //! Which location is next, and when a call uses which summary, depends on the runs that are wanted: [`super::any`] or
 //! [`super::shortest`].
 
 use super::calls::CallSite;
+use super::history::{Point, Recorded};
 use super::leap::{self, Head, Loop};
 use super::order::Order;
-use super::past::{Point, Recall};
 use super::room::Reordering;
 use super::shortest::Rings;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
 use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
-use crate::encode::relation::{CallRelations, Encoder, Gate};
+use crate::encode::relation::{CallRelations, Encoder, ProcInterface};
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
@@ -43,7 +43,7 @@ pub enum Cause {
     Edge(EdgeId, Ref),
     /// Called from this set.
     Enter(u32, Ref),
-    /// From this set over a call, by lifts of these numbers.
+    /// From this set over a call, by effects of these numbers.
     Return(u32, Ref, u32, u32),
     /// From this set by 2^i rounds of a loop; given are the loop and i.
     Leap(u32, u32, Ref),
@@ -89,13 +89,13 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) places: Table<LocId, Place>,
     /// Everything that arrived.
     pub arrivals: Vec<Arrival>,
-    pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
+    pub(super) interfaces: Table<ProcId, Option<Rc<ProcInterface>>>,
     pub(super) edges: Table<EdgeId, Ready>,
     /// The relations of edges, by what those have in common; those of calls also by their callees.
     updates: HashMap<(u32, u32), Ready>,
     pub(super) split: Vec<Rc<[(Ref, Plan)]>>,
     calls: HashMap<((u32, u32), u32), Rc<CallRelations>>,
-    pub(super) shared_gates: HashMap<u32, Rc<Gate>>,
+    pub(super) shared_interfaces: HashMap<u32, Rc<ProcInterface>>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
@@ -149,12 +149,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 Place { reach: Ref::FALSE, fresh: Ref::FALSE, turns: 0 },
             ),
             arrivals: Vec::with_capacity(2 * program.locs().len()),
-            gates: Table::filled(program.procs().len(), None),
+            interfaces: Table::filled(program.procs().len(), None),
             edges: Table::filled(program.edges().len(), Ready::Nothing),
             updates: HashMap::default(),
             split: Vec::new(),
             calls: HashMap::default(),
-            shared_gates: HashMap::default(),
+            shared_interfaces: HashMap::default(),
             sites: Vec::new(),
             callers: Table::filled(program.procs().len(), Vec::new()),
             agenda: BinaryHeap::new(),
@@ -173,7 +173,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         budget.check()?;
         let interrupted = |_: Interrupted| meter.why();
         let main = self.task.program.main();
-        self.gate(main).map_err(interrupted)?;
+        self.interface(main).map_err(interrupted)?;
         let entry = self.task.program.procs()[main].entry;
         self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
@@ -217,25 +217,26 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     }
 
     /// What is known of a procedure.
-    pub(super) fn gate(&mut self, proc: ProcId) -> Result<Rc<Gate>, Interrupted> {
-        if let Some(gate) = &self.gates[proc] {
-            return Ok(Rc::clone(gate));
+    pub(super) fn interface(&mut self, proc: ProcId) -> Result<Rc<ProcInterface>, Interrupted> {
+        if let Some(interface) = &self.interfaces[proc] {
+            return Ok(Rc::clone(interface));
         }
         self.order.number(self.task.program, proc);
-        let dress = self.encoder.dress(proc);
-        if let Some(gate) = self.shared_gates.get(&dress) {
-            self.gates[proc] = Some(Rc::clone(gate));
-            return Ok(Rc::clone(gate));
+        let encoding_class = self.encoder.encoding_class(proc);
+        if let Some(interface) = self.shared_interfaces.get(&encoding_class) {
+            self.interfaces[proc] = Some(Rc::clone(interface));
+            return Ok(Rc::clone(interface));
         }
-        let mut gate = self.encoder.gate(proc)?;
+        let mut interface = self.encoder.interface(proc)?;
         if proc == self.task.program.main() {
             // Nobody asks how main was entered.
-            (gate.links, gate.link_levels, gate.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
+            (interface.links, interface.link_levels, interface.diagonal) =
+                (Vec::new(), Vec::new(), Ref::TRUE);
         }
-        let gate = Rc::new(gate);
-        self.gates[proc] = Some(Rc::clone(&gate));
-        self.shared_gates.insert(dress, Rc::clone(&gate));
-        Ok(gate)
+        let interface = Rc::new(interface);
+        self.interfaces[proc] = Some(Rc::clone(&interface));
+        self.shared_interfaces.insert(encoding_class, Rc::clone(&interface));
+        Ok(interface)
     }
 
     pub(super) fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
@@ -269,13 +270,13 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             known => return Ok(known),
         }
         let program = self.task.program;
-        let gate = self.gate(program.locs()[program.edges()[edge].from].proc)?;
+        let interface = self.interface(program.locs()[program.edges()[edge].from].proc)?;
         let known = match program.edges()[edge].action {
             Action::Call { callee, .. } => {
-                let inside = self.gate(callee)?;
-                let site = self.site(&gate, &inside, edge, callee)?;
+                let inside = self.interface(callee)?;
+                let site = self.site(&interface, &inside, edge, callee)?;
                 let number = self.sites.len() as u32;
-                self.sites.push(CallSite { edge, callee, site, lifts: Vec::new(), lift: Ref::FALSE });
+                self.sites.push(CallSite { edge, callee, site, effects: Vec::new(), effect: Ref::FALSE });
                 self.rings.pushed.push(Vec::new());
                 self.callers[callee].push(number);
                 self.catch_up(number)?;
@@ -286,7 +287,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 match self.updates.get(&key) {
                     Some(&known) => known,
                     None => {
-                        let known = match self.encoder.update(&gate, edge)?[..] {
+                        let known = match self.encoder.update(&interface, edge)?[..] {
                             [(relation, plan)] => Ready::Update(relation, plan),
                             ref parts => {
                                 self.split.push(parts.into());
@@ -303,32 +304,32 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(known)
     }
 
-    /// What edges that are alike have in common, in procedures that are alike.
+    /// What edges of one class have in common, in procedures of one encoding class.
     fn key(&mut self, edge: EdgeId) -> (u32, u32) {
         let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
-        (self.encoder.machine.kin.edges[edge], self.encoder.dress(proc))
+        (self.encoder.machine.classes.edges[edge], self.encoder.encoding_class(proc))
     }
 
     /// The relations of a call.
     fn site(
         &mut self,
-        gate: &Gate,
-        inside: &Gate,
+        interface: &ProcInterface,
+        inside: &ProcInterface,
         edge: EdgeId,
         callee: ProcId,
     ) -> Result<Rc<CallRelations>, Interrupted> {
-        let key = (self.key(edge), self.encoder.dress(callee));
+        let key = (self.key(edge), self.encoder.encoding_class(callee));
         if let Some(known) = self.calls.get(&key) {
             return Ok(Rc::clone(known));
         }
-        let site = Rc::new(self.encoder.site(gate, inside, edge)?);
+        let site = Rc::new(self.encoder.site(interface, inside, edge)?);
         self.calls.insert(key, Rc::clone(&site));
         Ok(site)
     }
 
     /// What is known of a procedure that was entered.
-    pub fn known_gate(&self, proc: ProcId) -> &Gate {
-        self.gates[proc].as_ref().expect("it was entered")
+    pub fn known_interface(&self, proc: ProcId) -> &ProcInterface {
+        self.interfaces[proc].as_ref().expect("it was entered")
     }
 
     /// The relation of an edge that was pushed along, perhaps in parts.
@@ -355,12 +356,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         budget: &'w Budget,
         listener: &mut dyn Listener,
     ) -> Stats {
-        let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
+        let effects = self.sites.iter().map(|call| call.effects.len() as u64).sum();
         let stats = Stats::from([
             ("vertices", self.encoder.bdd.peak() as u64),
             ("images", self.images),
             ("arrivals", self.arrivals.len() as u64),
-            ("summaries", lifts),
+            ("summaries", effects),
             ("reorderings", self.encoder.bdd.reorderings()),
             ("work", meter.work()),
         ]);
@@ -369,10 +370,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         let machine = self.encoder.machine;
         self.encoder.bdd.forget_plans();
-        self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
+        self.encoder.bdd.set_interrupt(|_| budget.check_writing().is_ok());
         let targets = self.targets.clone();
-        let mut memory = Recall::new(self, budget);
-        let mut retracer = Retracer::new(machine, &mut memory, budget);
+        let mut history = Recorded::new(self, budget);
+        let mut retracer = Retracer::new(machine, &mut history, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs()[loc].proc).open.clone();
             retracer.trace(Point::new(loc, Default::default()), open)

@@ -18,7 +18,7 @@
 //! # Cost
 //!
 //! A swap costs the vertices of the upper level; sifting, in the worst case, a few times the number of blocks times that of
-//! vertices. It stops between two swaps when the watchman says so; what it has found by then counts.
+//! vertices. It stops between two swaps when the caller interrupts it; what it has found by then counts.
 
 use super::table::{BOTTOM, Vertex};
 use super::{Bdd, Ref};

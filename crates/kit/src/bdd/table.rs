@@ -5,7 +5,7 @@ use super::{Interrupted, Ref};
 /// The level of a vertex that is not in use, and of the constants: below all others.
 pub(super) const BOTTOM: u32 = u32::MAX;
 
-/// How many results pass between two calls of the watchman.
+/// How many results pass between two calls of the callback that may interrupt work.
 const PATIENCE: u32 = 1 << 13;
 
 #[derive(Clone, Copy)]
@@ -39,9 +39,9 @@ pub struct Bdd<'w> {
     pub(super) waiting: [Vec<super::run::Waiting>; 2],
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
-    watchman: Box<dyn FnMut(usize) -> bool + 'w>,
+    goes_on: Box<dyn FnMut(usize) -> bool + 'w>,
     patience: u32,
-    /// How often the watchman was asked whether to go on, and how often he may be asked before work is interrupted anyway.
+    /// How often the callback was asked whether to go on, and how often it may be asked before work is interrupted anyway.
     asked: u64,
     allowance: u64,
     /// How many vertices survived the last collection.
@@ -53,9 +53,9 @@ pub struct Bdd<'w> {
 }
 
 impl<'w> Bdd<'w> {
-    /// No diagrams but the constants. The watchman is asked now and then whether work may go on, and before a table
+    /// No diagrams but the constants. The callback is asked now and then whether work may go on, and before a table
     /// grows whether it may have so many bytes more.
-    pub fn new(watchman: impl FnMut(usize) -> bool + 'w) -> Self {
+    pub fn new(goes_on: impl FnMut(usize) -> bool + 'w) -> Self {
         Bdd {
             vertices: vec![Vertex { level: BOTTOM, high: Ref::TRUE, low: Ref::TRUE }],
             free: Vec::new(),
@@ -64,7 +64,7 @@ impl<'w> Bdd<'w> {
             plans: Default::default(),
             waiting: Default::default(),
             path: Vec::new(),
-            watchman: Box::new(watchman),
+            goes_on: Box::new(goes_on),
             patience: PATIENCE,
             asked: 0,
             allowance: u64::MAX,
@@ -74,14 +74,14 @@ impl<'w> Bdd<'w> {
         }
     }
 
-    /// Asks the watchman whether work may go on, for work that makes no diagrams.
+    /// Asks the callback whether work may go on, for work that makes no diagrams.
     pub fn ask(&mut self) -> Result<(), Interrupted> {
         self.may(0)
     }
 
-    /// Another watchman takes over.
-    pub fn relieve(&mut self, watchman: impl FnMut(usize) -> bool + 'w) {
-        self.watchman = Box::new(watchman);
+    /// Sets another callback that may interrupt work.
+    pub fn set_interrupt(&mut self, goes_on: impl FnMut(usize) -> bool + 'w) {
+        self.goes_on = Box::new(goes_on);
     }
 
     /// About how many results were computed.
@@ -185,10 +185,10 @@ impl<'w> Bdd<'w> {
     }
 
     fn may(&mut self, bytes: usize) -> Result<(), Interrupted> {
-        if (self.watchman)(bytes) { Ok(()) } else { Err(Interrupted) }
+        if (self.goes_on)(bytes) { Ok(()) } else { Err(Interrupted) }
     }
 
-    /// Whether the watchman allows so many bytes more.
+    /// Whether the callback allows so many bytes more.
     pub(super) fn allows(&mut self, bytes: usize) -> bool {
         self.may(bytes).is_ok()
     }

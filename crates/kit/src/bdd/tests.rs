@@ -142,7 +142,7 @@ fn picking_under_an_assignment_agrees_with_conjunction() {
 }
 
 #[test]
-fn the_watchman_stops_work() {
+fn an_interrupt_stops_work() {
     let mut bdd = Bdd::new(|_| false);
     let mut f = Ref::TRUE;
     let result = (0..100_000).try_for_each(|level| {

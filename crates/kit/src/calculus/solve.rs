@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// The watchman said stop.
+    /// The caller interrupted the work.
     Interrupted,
     /// The values of a relation go round in circles.
     Unstable {
