@@ -13,6 +13,8 @@
 
 mod execute;
 mod knowledge;
+mod lemmas;
+mod path;
 mod pdr;
 mod prover;
 mod regions;
