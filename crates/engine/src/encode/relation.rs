@@ -1,7 +1,6 @@
 //! Room `engine/encode`: edges and calls as relations between valuations.
 //!
-//! Each relation mentions only what its edge reads and writes. What an edge neither reads nor writes is not in its
-//! relation, and an image leaves it alone.
+//! A relation mentions only the variables that its edge reads or writes. Taking an image leaves all others alone.
 //!
 //! At a location the diagram of path edges tests the `Now` levels of the fields that are live there. How the procedure
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
@@ -479,7 +478,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         self.bdd.plan(quantified, renamed)
     }
 
-    /// What a summary says of values that nobody looks at after this call.
+    /// What a summary says of values that are not live after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
         for &(_, there) in &call.back {

@@ -2,16 +2,26 @@
 //!
 //! # Idea
 //!
-//! Procedures share levels. A global has a place of its own, and so has each column of variables that calls copy into each
-//! other ([`super::columns`]). The other locals and results of a procedure stand behind the column that they have most to do
-//! with, and procedures share these places too: a program with a thousand procedures needs hardly more levels than its
-//! largest one. Each place is a *slot* of four levels side by side: the value at entry, now, next, and one by
-//! which arguments and results pass between caller and callee.
+//! A decision diagram tests *levels*, one bit each, in a fixed order. The wiring assigns to each bit of each variable a *slot*: four
+//! neighbouring levels, which hold the value at the entry of the procedure, the present value, the value after an edge, and a value on
+//! its way between caller and callee ([`Role`]).
 //!
-//! What belongs together stands together ([`super::affinity`]): columns among each other, and the locals of each procedure.
-//! Integers are interleaved bit by bit behind the Booleans, and among them the integers that an edge may choose. What
-//! says where a run is, if a translation knows that, comes before everything else. Procedures that are alike, with the same
-//! columns, are wired alike.
+//! **Procedures share slots.** Only one procedure runs at a time, so locals of different procedures can use the same slots. A
+//! program with a thousand procedures needs hardly more levels than its largest procedure. The slots are
+//!
+//! * for each global, slots of its own;
+//! * for each *column*, that is, for variables of different procedures that calls copy into each other ([`super::columns`]),
+//!   one place, so that passing an argument does not move it in the order;
+//! * for the other locals and results, places behind the column with which they have most to do.
+//!
+//! **The order of slots.** Diagrams are small if variables that depend on each other are close. So columns are ordered by their
+//! affinity ([`super::affinity`]), and within each procedure the locals behind a column are too. First of all come the variables that
+//! a translation of threads declared as control: they say where a run is. Then come the Booleans. Integers come last, interleaved: the
+//! highest bits of all integers, then the next bits, and so on; integers that an edge chooses freely have places among
+//! them.
+//!
+//! Procedures of one class ([`super::machine::classes`]) whose columns are the same get the same slots, so that their relations can
+//! be shared.
 //!
 //! # Paper
 //!

@@ -296,7 +296,7 @@ impl History for Recorded<'_, '_, '_, '_> {
 
 impl Recorded<'_, '_, '_, '_> {
     /// A location that some run comes to, with an entry from which it does: where entries are kept apart, paths also
-    /// begin at entries that nobody calls.
+    /// begin at entries that no call leads to.
     pub fn reached(&mut self, loc: LocId) -> Result<Option<Point>, Interrupted> {
         self.assignment.clear();
         self.pin(loc, 1);

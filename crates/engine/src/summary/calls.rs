@@ -21,7 +21,7 @@ pub struct CallEffect {
 pub struct CallSite {
     /// The edge.
     pub edge: EdgeId,
-    /// Who is called.
+    /// The procedure that is called.
     pub callee: ProcId,
     /// Its relations.
     pub site: Rc<CallRelations>,

@@ -227,7 +227,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
         found
     }
 
-    /// What arrived at a location, and how; nothing if that would be a long list, or nobody is likely to have the same.
+    /// What arrived at a location, and how; nothing if that would be a long list, or if no other location is likely to have the same list.
     fn signature(&mut self, loc: LocId) -> Option<u32> {
         if self.signature[loc].is_some() || !self.solver.encoder.machine.classes.repeats() {
             return self.signature[loc];

@@ -16,10 +16,10 @@
 //!   after which it does not matter.
 //! * Only the new part of a set is pushed, callees first, each procedure in reverse post-order, so that loops settle
 //!   before what follows them is looked at.
-//! * The relation of a parallel assignment stays in parts where it would be large ([`relation`]), and a loop that is seen to
+//! * The relation of a parallel assignment stays in parts where it would be large ([`crate::encode::relation`]), and a loop that is seen to
 //!   be long is taken many rounds at a time ([`leap`]).
 //! * A trace is found by walking back through the parts as they arrived ([`history`]); a shortest one by letting them
-//!   arrive in the order of their distance ([`solve`]).
+//!   arrive in the order of their distance ([`shortest`]).
 //!
 //! # Cost
 //!

@@ -1,4 +1,4 @@
-//! Room `engine/summary`: diagrams that nobody needs are forgotten, and if that is not enough, levels are reordered.
+//! Room `engine/summary`: diagrams that are not needed any more are forgotten, and if that is not enough, levels are reordered.
 //!
 //! # Idea
 //!

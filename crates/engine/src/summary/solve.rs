@@ -2,9 +2,11 @@
 //!
 //! # Idea
 //!
-//! What is new at a location is pushed along its edges; what comes out and is new at the other end waits there. At an
-//! exit, what is new becomes a *call effect* at every call of the procedure: a relation between the caller's valuations before
-//! and after the call, applied at once to all that waits in front of the call already, and to whatever comes later.
+//! Each location has a set of path edges that were reached, and of these a part that is new. The new part is pushed along the edges
+//! that leave the location: its image under the relation of an edge, as far as it is not in the set at the other end yet,
+//! is new there. At the exit of a procedure the new part becomes a *call effect* at every call of the procedure: a relation
+//! between the caller's valuations before and after the call. It is applied at once to the path edges that were reached in front of
+//! the call, and later to each that still comes.
 //!
 //! Which location is next, and when a call uses which summary, depends on the runs that are wanted: [`super::any`] or
 //! [`super::shortest`].

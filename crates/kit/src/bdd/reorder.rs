@@ -173,7 +173,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
         Ref(id << 1).flip(flip)
     }
 
-    /// One reference less; vertices that nobody refers to any more are given up.
+    /// One reference less; vertices without a reference are given up.
     fn release(&mut self, f: Ref) {
         let mut work = vec![f.vertex()];
         while let Some(at) = work.pop() {

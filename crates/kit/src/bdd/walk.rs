@@ -3,7 +3,7 @@
 //! # Idea
 //!
 //! To pick a member of a conjunction under which some levels are already decided, one can conjoin everything with a
-//! cube and take a path. But the cube and the conjunction are diagrams nobody needs again. So first the operands are
+//! cube and take a path. But the cube and the conjunction are diagrams that are not needed again. So first the operands are
 //! walked side by side, trying false before true and turning back at dead ends. That is fast where diagrams are small
 //! and may take exponential time where they are not; after a number of dead ends the conjunction is built after all.
 

@@ -168,7 +168,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         made
     }
 
-    /// More copies than the formulas need, for whoever works with the values.
+    /// More copies than the formulas need, for a caller that works with the values.
     pub fn reserve(&mut self, copies: u32) {
         self.recipes.copies = self.recipes.copies.max(copies);
     }
