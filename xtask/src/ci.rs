@@ -101,7 +101,7 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),
-        None if tally.agreed == 0 => Err("no program was judged".into()),
+        None if tally.agreed == 0 => Err("no program was decided".into()),
         None => Ok(()),
     }
 }

@@ -1,13 +1,13 @@
-//! Room `xtask`: random programs against the judge.
+//! Room `xtask`: random programs against the oracle.
 //!
 //! # Idea
 //!
 //! Each random program goes through everything we have: the front end must read it, its graph must be well formed and
-//! print back, its canonical form must mean the same, the judge decides it by brute force, a walk with the whole call
-//! stack judges the judge, and every engine, asked for any trace and for a shortest one, must agree with the judge; the
+//! print back, its canonical form must mean the same, the oracle decides it by brute force, a breadth-first search with the whole call
+//! stack checks the oracle, and every engine, asked for any trace and for a shortest one, must agree with the oracle; the
 //! way to an answer replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
 //!
-//! Programs with threads have a judge and questions of their own: see `threads`. Programs with very long runs and those
+//! Programs with threads have an oracle and questions of their own: see `threads`. Programs with very long runs and those
 //! with many properties take some engines too long; an answer that is not awaited is counted, and agrees with nobody.
 
 mod pushdown;
@@ -20,17 +20,17 @@ use crate::generate::{self, Features};
 use crate::shrink::shrink;
 use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, Why, engines, verify};
 use postbop_front::{Options, Severity};
-use postbop_ir::oracle::judge;
-use postbop_ir::walk::{Walked, walk};
-use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text, validate};
+use postbop_ir::bfs::{Found, bfs};
+use postbop_ir::oracle::oracle;
+use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text};
 use std::time::{Duration, Instant};
 
-/// The most facts the judge may derive, and configurations the walk may visit.
-const JUDGE_LIMIT: usize = 60_000;
-const WALK_LIMIT: usize = 1_500;
+/// The most facts the oracle may derive, and configurations the breadth-first search may visit.
+const ORACLE_LIMIT: usize = 60_000;
+const BFS_LIMIT: usize = 1_500;
 /// How long an engine may take for one question about a program with threads, unless another time is asked for.
 pub const PATIENCE: Duration = Duration::from_millis(40);
-/// How long for all questions at once about a program with long runs or many properties, and how many facts the judge may
+/// How long for all questions at once about a program with long runs or many properties, and how many facts the oracle may
 /// derive of one.
 pub const LONG_PATIENCE: Duration = Duration::from_millis(400);
 const LONG_JUDGE_LIMIT: usize = 400_000;
@@ -98,7 +98,7 @@ impl Kind {
     }
 }
 
-/// How much is spent on a sequential program: the most facts that the judge may derive, and how long an engine may take,
+/// How much is spent on a sequential program: the most facts that the oracle may derive, and how long an engine may take,
 /// which is for ever if no time is given; and the engine, if only one is to be asked.
 #[derive(Clone, Copy)]
 struct Effort<'a> {
@@ -109,7 +109,7 @@ struct Effort<'a> {
 
 impl Default for Effort<'_> {
     fn default() -> Self {
-        Effort { facts: JUDGE_LIMIT, patience: None, only: None }
+        Effort { facts: ORACLE_LIMIT, patience: None, only: None }
     }
 }
 
@@ -129,7 +129,7 @@ pub struct Tally {
     pub agreed: usize,
     /// Those of them on which not every answer was awaited.
     pub with_gaps: usize,
-    /// Programs the judge found too large.
+    /// Programs the oracle found too large.
     pub too_large: usize,
     /// What was said about all of them.
     pub score: Score,
@@ -143,7 +143,7 @@ impl Tally {
         let Tally { agreed, with_gaps, too_large, score, .. } = self;
         let Score { reachable, unreachable, vacuous, .. } = score;
         let mut first = format!(
-            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not, {vacuous} vacuous), {too_large} too large to judge"
+            "{agreed} programs agreed on ({reachable} targets reachable, {unreachable} not, {vacuous} vacuous), {too_large} too large for the oracle"
         );
         if *with_gaps > 0 {
             first += &format!(", {with_gaps} of them without the answers that were not awaited");
@@ -198,17 +198,19 @@ fn smallest(kind: Kind, source: &str, what: &str) -> String {
     shrink(&start, &mut fails)
 }
 
-/// Asks the judges and every engine these questions about a sequential program.
+/// Asks the oracles and every engine these questions about a sequential program.
 fn examine_program(program: &Program, queries: &[Query], effort: Effort) -> Finding {
     let targets = queries.iter().map(|query| query.locs());
     let locs: Vec<&[LocId]> = targets.chain(queries.iter().map(|query| &query.guard[..])).collect();
-    let Ok(mut least) = judge(program, &locs, effort.facts) else { return Finding::Agreed(Score::default()) };
+    let Ok(mut least) = oracle(program, &locs, effort.facts) else {
+        return Finding::Agreed(Score::default());
+    };
     let guards = least.split_off(queries.len());
     if let Some(what) = judge_flaw(program, queries, &least) {
         return Finding::Wrong(what);
     }
-    let judged = Judged { program, queries, least: &least, guards: &guards };
-    match engine_answers(&judged, effort) {
+    let decided = Decided { program, queries, least: &least, guards: &guards };
+    match engine_answers(&decided, effort) {
         Err(what) => Finding::Wrong(what),
         Ok(mut score) => {
             score.reachable = least.iter().flatten().count();
@@ -238,10 +240,10 @@ fn read(source: &str) -> Result<Program, String> {
 
 /// Every label and every check is asked about.
 fn queries(program: &Program) -> Vec<Query> {
-    let labels = program.labels.iter().filter(|label| label.name.starts_with("ERR"));
+    let labels = program.labels().iter().filter(|label| label.name.starts_with("ERR"));
     let of_label = labels.map(|label| Query::reach(&label.name, vec![label.loc]));
-    let of_check = program.checks.iter().map(|check| {
-        let fails = program.edges.iter().filter(|edge| edge.to == check.loc);
+    let of_check = program.checks().iter().map(|check| {
+        let fails = program.edges().iter().filter(|edge| edge.to == check.loc);
         let guard = fails.map(|edge| edge.from).collect();
         Query { guard, ..Query::reach("check", vec![check.loc]) }
     });
@@ -250,9 +252,6 @@ fn queries(program: &Program) -> Vec<Query> {
 
 /// The graph is well formed and prints back.
 fn printed_flaw(program: &Program) -> Option<String> {
-    if let Some(flaw) = validate(program).first() {
-        return Some(format!("graph: {flaw}"));
-    }
     match text::parse(&text::print(program)) {
         Err(error) => Some(format!("text: {error}")),
         Ok(read) if read != *program => Some("text: reads back as another program".into()),
@@ -289,38 +288,41 @@ pub fn spanless(program: &Program) -> String {
 
 fn judge_flaw(program: &Program, queries: &[Query], least: &[Option<Length>]) -> Option<String> {
     for (query, least) in queries.iter().zip(least) {
-        let walked = walk(program, query.locs(), WALK_LIMIT);
-        let agrees = match (walked, least) {
-            (Walked::Reached(steps), Some(least)) => Length::from(steps) == *least,
-            (Walked::NotWithin(steps), Some(least)) => Length::from(steps) < *least,
-            (Walked::Never | Walked::NotWithin(_), None) => true,
-            (Walked::Never, Some(_)) | (Walked::Reached(_), None) => false,
+        let found = bfs(program, query.locs(), BFS_LIMIT);
+        let agrees = match (found, least) {
+            (Found::Reached(steps), Some(least)) => Length::from(steps) == *least,
+            (Found::NotWithin(steps), Some(least)) => Length::from(steps) < *least,
+            (Found::Never | Found::NotWithin(_), None) => true,
+            (Found::Never, Some(_)) | (Found::Reached(_), None) => false,
         };
         if !agrees {
-            return Some(format!("judge: {walked:?} by walking, {least:?} by judging {}", query.locs()[0]));
+            return Some(format!(
+                "oracle: {found:?} by breadth-first search, {least:?} by the oracle {}",
+                query.locs()[0]
+            ));
         }
     }
     None
 }
 
-/// A program and what the judge says of it: for each query the length of a shortest run to its targets, and of one to where
+/// A program and what the oracle says of it: for each query the length of a shortest run to its targets, and of one to where
 /// it is checked.
-struct Judged<'a> {
+struct Decided<'a> {
     program: &'a Program,
     queries: &'a [Query],
     least: &'a [Option<Length>],
     guards: &'a [Option<Length>],
 }
 
-/// How many answers each engine gave, if they are those of the judge; or what is wrong.
-fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
+/// How many answers each engine gave, if they are those of the oracle; or what is wrong.
+fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
     let mut score = Score::default();
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
     let others = [("auto", EngineChoice::Auto), ("reordered", EngineChoice::Only(&REORDERED))];
     let named = named.chain(others);
     for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
-            let task = Task { prefer, ..Task::new(judged.program, judged.queries) };
+            let task = Task { prefer, ..Task::new(decided.program, decided.queries) };
             let by_formula = name.starts_with("fixpoint");
             if let EngineChoice::Only(engine) = choice
                 && engine.supports(&task).is_err()
@@ -329,7 +331,7 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
             }
             if by_formula && score.has_gaps() {
                 // What took one algorithm too long takes the others as long.
-                score.note(name, 0, judged.queries.len());
+                score.note(name, 0, decided.queries.len());
                 continue;
             }
             let budget = match effort.patience {
@@ -345,7 +347,7 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
                 let late = report.answers.iter().filter(late).count();
                 score.note(&name, report.answers.len() - late, late);
             }
-            let flaw = |at: usize| judged.flaw(at, &report.answers[at], task.shortest());
+            let flaw = |at: usize| decided.flaw(at, &report.answers[at], task.shortest());
             let given = (0..report.answers.len()).filter(|&at| !late(&&report.answers[at]));
             if let Some(what) = { given }.find_map(flaw) {
                 return Err(format!("engine {name}: {what}"));
@@ -355,7 +357,7 @@ fn engine_answers(judged: &Judged, effort: Effort) -> Result<Score, String> {
     Ok(score)
 }
 
-impl Judged<'_> {
+impl Decided<'_> {
     /// What is wrong with the answer to a query.
     fn flaw(&self, at: usize, answer: &Answer, shortest: bool) -> Option<String> {
         let (least, guard) = (&self.least[at], &self.guards[at]);
@@ -367,7 +369,7 @@ impl Judged<'_> {
         };
         let query = &self.queries[at].name;
         let said = || said(answer);
-        (!agrees).then(|| format!("{query} {}, but the judge says {least:?}, guard {guard:?}", said()))
+        (!agrees).then(|| format!("{query} {}, but the oracle says {least:?}, guard {guard:?}", said()))
     }
 }
 

@@ -47,7 +47,7 @@ enum Chore {
         #[command(flatten)]
         other: Other,
     },
-    /// Tries random programs on the judge and every engine
+    /// Tries random programs on the oracle and every engine
     Fuzz {
         /// The first seed; by default one made from the time
         #[arg(long)]
@@ -102,7 +102,7 @@ enum Chore {
 #[derive(clap::Args)]
 #[group(id = "kind", multiple = false)]
 struct Other {
-    /// Programs with threads, against the judge of all interleavings
+    /// Programs with threads, against the oracle of all interleavings
     #[arg(long)]
     threads: bool,
     /// Programs whose shortest runs are astronomically long

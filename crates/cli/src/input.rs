@@ -4,48 +4,80 @@ use crate::args::{Dialect, Source};
 use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
 use crate::{Said, Status};
-use postbop_front::{Diagnostic, File, Format, LineIndex, Options, Reading, read::too_large};
-use postbop_ir::{EdgeId, Program, Span, text, validate};
+use postbop_front::{File, Format, LineIndex, Options, read::too_large};
+use postbop_ir::{EdgeId, Id, Program, Span, text};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A program and the text it came from.
+/// A program and the files it came from.
 pub struct Input {
-    /// What users call the file.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-    /// Its lines.
-    pub lines: LineIndex,
     /// The program.
     pub program: Program,
-    /// What the file is.
+    /// What its first file is.
     pub format: Format,
+    /// The files, as the spans of the program name them; at least one.
+    files: Vec<SourceText>,
+}
+
+/// A file that was read.
+struct SourceText {
+    /// What users call it.
+    name: String,
+    text: String,
+    lines: LineIndex,
+}
+
+impl SourceText {
+    fn shown(&self) -> Shown<'_> {
+        Shown { name: &self.name, text: &self.text, lines: &self.lines }
+    }
 }
 
 impl Input {
+    /// What users call the first file.
+    pub fn name(&self) -> &str {
+        &self.files[0].name
+    }
+
+    /// The text of the first file; empty if the program was read as a graph.
+    pub fn text(&self) -> &str {
+        &self.files[0].text
+    }
+
     /// The line and column of a span's start.
     pub fn position(&self, span: Span) -> (usize, usize) {
-        self.lines.line_column(&self.text, span.start)
+        let SourceText { text, lines, .. } = self.file(span);
+        lines.line_column(text, span.start)
+    }
+
+    /// The ending of the name of a span's file, if that is not the first.
+    pub fn beside(&self, span: Span) -> Option<&str> {
+        let file = self.files.get(span.file.index()).filter(|_| span.file.index() > 0)?;
+        Path::new(&file.name).extension()?.to_str()
     }
 
     /// The statement of an edge on one line; for a program that was read as a graph, its action.
     pub fn statement(&self, program: &Program, edge: EdgeId) -> String {
-        match self.text.is_empty() {
-            true => text::print_action(&program.edges[edge].action),
-            false => self.excerpt(program.edges[edge].span),
+        match self.text().is_empty() {
+            true => text::print_action(&program.edges()[edge].action),
+            false => self.excerpt(program.edges()[edge].span),
         }
     }
 
     /// The text of a span on one line.
     fn excerpt(&self, span: Span) -> String {
         const MOST: usize = 60;
-        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let text = self.file(span).text.get(span.start as usize..span.end as usize).unwrap_or("");
         let words = text.split_whitespace().take(MOST).collect::<Vec<_>>().join(" ");
         match words.char_indices().nth(MOST) {
             Some((end, _)) => format!("{}…", &words[..end]),
             None => words,
         }
+    }
+
+    /// The file of a span. A graph was read without the files that it was made from.
+    fn file(&self, span: Span) -> &SourceText {
+        self.files.get(span.file.index()).unwrap_or(&self.files[0])
     }
 }
 
@@ -69,7 +101,7 @@ pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
                 true => too_large(limit),
                 false => too_large(limit).hint(hint),
             };
-            render(&Shown { name: &name, text: "", lines: &lines }, &[flaw], said);
+            render(&[Shown { name: &name, text: "", lines: &lines }], &[flaw], said);
             Err(Status::BadInput)
         }
         Err(error) => {
@@ -117,21 +149,17 @@ impl Files {
     pub fn program(&self, options: Options, said: &mut Said) -> Result<Input, Status> {
         let parts: Vec<File> = self.0.iter().map(file).collect();
         let reading = postbop_front::read(&parts[..], options);
-        let names = self.0.iter().map(|(name, _)| name);
         if said.verbose {
             said.err.push_str(&format!("{}: read as {}\n", self.0[0].0, reading.format.name()));
         }
-        for (at, name) in names.enumerate() {
-            let found: Vec<Diagnostic> =
-                reading.diagnostics.iter().filter(|d| d.file == at).cloned().collect();
-            if !found.is_empty() {
-                let text = reading.text_of(at);
-                render(&Shown { name, text, lines: &LineIndex::new(text) }, &found, said);
-            }
-        }
-        let Reading { text, program, format, .. } = reading;
-        let program = sound(program.ok_or(Status::BadInput)?);
-        Ok(Input { name: self.0[0].0.clone(), lines: LineIndex::new(&text), text, program, format })
+        let names = self.0.iter().map(|(name, _)| name.clone());
+        let texts =
+            std::iter::once(reading.text).chain(reading.beside).chain(std::iter::repeat(String::new()));
+        let file = |(name, text): (String, String)| SourceText { name, lines: LineIndex::new(&text), text };
+        let files: Vec<SourceText> = names.zip(texts).map(file).collect();
+        render(&files.iter().map(SourceText::shown).collect::<Vec<_>>(), &reading.diagnostics, said);
+        let program = reading.program.ok_or(Status::BadInput)?;
+        Ok(Input { program, format: reading.format, files })
     }
 }
 
@@ -148,15 +176,4 @@ fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {
 
 fn file((name, bytes): &(String, Vec<u8>)) -> File<'_> {
     File { name, bytes }
-}
-
-/// A program that the front end made. One that is not well formed is a bug, which tests look for: it would cost every
-/// user time.
-fn sound(program: Program) -> Program {
-    if cfg!(debug_assertions)
-        && let Some(flaw) = validate(&program).into_iter().next()
-    {
-        panic!("the front end made a program that is not well formed: {flaw}");
-    }
-    program
 }

@@ -150,6 +150,11 @@ impl Budget {
         Budget { race: Some((Arc::clone(race), runner, weight)), ..self.clone() }
     }
 
+    /// The same limits of time and memory for work that belongs to no race and to no trial.
+    pub fn alone(&self) -> Self {
+        Budget { effort: u64::MAX, jobs: 1, race: None, ..self.clone() }
+    }
+
     /// Whether the work may go on after so many units.
     pub fn after(&self, effort: u64) -> Result<(), Why> {
         self.after_with(effort, 0)

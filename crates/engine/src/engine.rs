@@ -1,9 +1,11 @@
 //! Room `engine`: what an engine is, and the list of them.
 
 use crate::budget::{Budget, Tick};
+use crate::encode::prepared::Prepared;
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
 use crate::sat::Sat;
+use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
@@ -35,6 +37,8 @@ pub enum Finding {
     },
     /// This run does. How its segments end may be left out: replay completes them.
     Reached(Trace),
+    /// A run along these edges does; the engine does not say with which values.
+    Along(Skeleton),
     /// A run that follows this script does; the engine does not say which.
     Scripted(Script),
     /// It is not known, and this is why.
@@ -57,9 +61,9 @@ pub trait Engine: Sync {
     fn wants(&self) -> Wants;
     /// Whether it can answer the task at all, apart from what it wants.
     fn supports(&self, task: &Task) -> Result<(), Unsupported>;
-    /// Answers the task: settles each query once, unless another engine is at the same task and is the one to tell (see
+    /// Answers the task, with what is prepared from its program: settles each query once, unless another engine is at the same task and is the one to tell (see
     /// `may_tell`). Returns soon after the budget says so, with what it counted.
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats;
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats;
 }
 
 /// Whether an engine may tell what it found out when its search has ended after so much work, for this reason if not
@@ -129,8 +133,9 @@ pub fn finite(program: &Program) -> Result<(), Unsupported> {
 pub fn has_integers(program: &Program) -> bool {
     let unbounded = |ty: &Type| *ty == Type::Integer;
     let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
-    let mut ops = program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
-    program.vars.iter().any(|var| unbounded(&var.ty))
-        || program.procs.iter().any(|proc| proc.results.iter().any(unbounded))
+    let mut ops =
+        program.edges().iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
+    program.vars().iter().any(|var| unbounded(&var.ty))
+        || program.procs().iter().any(|proc| proc.results.iter().any(unbounded))
         || ops.any(in_code)
 }

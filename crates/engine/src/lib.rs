@@ -76,6 +76,7 @@ pub mod fixpoint;
 mod race;
 mod reduce;
 mod sat;
+mod skeleton;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -85,7 +86,9 @@ mod verdict;
 mod verify;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use encode::prepared::Prepared;
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
+pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
 pub use threads::script::Script;
 pub use verdict::{Answer, Proof, Report, Stats, Verdict, Why};

@@ -1,7 +1,8 @@
 //! Room `engine`: engines on small graphs, asked as users ask and by themselves.
 
 use crate::{
-    Answer, Budget, EngineChoice, Finding, Listener, Report, Silent, Tick, Verdict, Why, engines, verify,
+    Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Report, Silent, Skeleton, Stats, Tick,
+    Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
 use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
 
@@ -178,10 +179,66 @@ fn an_engine_settles_each_query_once() {
     let queries = [4, 5, 4].map(|loc| Query::reach("R", vec![LocId(loc)]));
     for engine in engines() {
         let mut heard = Heard::default();
-        let stats = engine.check(&Task::new(&program, &queries), &Budget::unlimited(), &mut heard);
+        let stats = engine.check(
+            &Task::new(&program, &queries),
+            &Prepared::new(&program),
+            &Budget::unlimited(),
+            &mut heard,
+        );
         let mut settled: Vec<usize> = heard.0.iter().map(|(query, _)| *query).collect();
         settled.sort_unstable();
         assert_eq!(settled, [0, 1, 2], "{}", engine.name());
         assert!(stats.iter().count() > 0, "{}", engine.name());
     }
+}
+
+/// An engine that finds runs but does not say with which values.
+struct EdgesOnly;
+
+struct WithoutValues<'l>(&'l mut dyn Listener);
+
+impl Listener for WithoutValues<'_> {
+    fn progress(&mut self, tick: Tick) {
+        self.0.progress(tick);
+    }
+    fn settle(&mut self, query: usize, finding: Finding) {
+        let finding = match finding {
+            Finding::Reached(trace) => Finding::Along(Skeleton::of(&trace)),
+            finding => finding,
+        };
+        self.0.settle(query, finding);
+    }
+}
+
+impl EdgesOnly {
+    fn inner() -> &'static dyn Engine {
+        engine("explicit").expect("it is in the list")
+    }
+}
+
+impl Engine for EdgesOnly {
+    fn name(&self) -> &'static str {
+        "edges only"
+    }
+    fn wants(&self) -> Wants {
+        EdgesOnly::inner().wants()
+    }
+    fn supports(&self, task: &Task) -> Result<(), Unsupported> {
+        EdgesOnly::inner().supports(task)
+    }
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        EdgesOnly::inner().check(task, prepared, budget, &mut WithoutValues(listener))
+    }
+}
+
+#[test]
+fn an_engine_without_values_gets_a_trace() {
+    let program = text::parse(LOOP).unwrap();
+    let queries = [Query::reach("behind", vec![LocId(4)]), Query::reach("never", vec![LocId(5)])];
+    let task = Task::new(&program, &queries);
+    let report = verify(&task, EngineChoice::Only(&EdgesOnly), &Budget::unlimited(), &mut Silent);
+    let [behind, never] = &report.answers[..] else { panic!("two queries") };
+    assert!(matches!(behind.verdict, Verdict::Violated(_)), "{behind:?}");
+    assert!(matches!(never.verdict, Verdict::Holds { .. }), "{never:?}");
+    assert_eq!(behind.engine, "edges only");
 }

@@ -14,6 +14,7 @@
 //! to the program as written before the board replays it.
 
 use crate::budget::{Budget, Stopwatch, Tick};
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
@@ -21,7 +22,7 @@ use crate::reduce::{Reduced, reduce, room};
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
-use postbop_ir::{Bound, Query, Task, Trace};
+use postbop_ir::{Bound, Program, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -91,16 +92,18 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         return;
     }
     let reduced = first.wants().reduced.then(|| reduce(&question.task));
+    let program = reduced.as_ref().map_or(question.task.program, |reduced| reduced.task().program);
+    let prepared = &Prepared::new(program);
     let board = &Mutex::new(board);
     let ask = |engine: &dyn Engine, budget: &Budget| {
-        Asked { question, reduced: reduced.as_ref(), engine, budget }.ask(board)
+        Asked { question, reduced: reduced.as_ref(), prepared, engine, budget }.ask(board)
     };
     let over = || lock(board).is_over();
     if let [(only, _)] = engines[..] {
         ask(only, budget);
         return;
     }
-    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges.len() as u64;
+    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges().len() as u64;
     let (first, _) = engines[0];
     if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
         return;
@@ -130,6 +133,21 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         question.numbers.iter().any(memory)
     };
     take_turns(engines, trial, budget, ask, over, is_full);
+}
+
+/// Answers a question by one engine that wants the program as it is, with what was prepared for earlier questions about it.
+pub fn answer_by(
+    engine: &dyn Engine,
+    question: &Question,
+    prepared: &Prepared,
+    budget: &Budget,
+    board: &mut Board,
+) {
+    if let Err(why) = budget.allows(room(&question.task)) {
+        question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
+    } else if !willing(question, vec![(engine, 1)], board).is_empty() {
+        Asked { question, reduced: None, prepared, engine, budget }.ask(&Mutex::new(board));
+    }
 }
 
 /// Lets engines work one after the other, each time with a larger share, until there is nothing left to ask.
@@ -192,14 +210,15 @@ fn willing<'e>(question: &Question, engines: Vec<Candidate<'e>>, board: &mut Boa
 }
 
 /// One engine's turn.
-struct Asked<'q> {
+struct Asked<'q, 'p> {
     question: &'q Question<'q>,
     reduced: Option<&'q Reduced>,
+    prepared: &'q Prepared<'p>,
     engine: &'q dyn Engine,
     budget: &'q Budget,
 }
 
-impl Asked<'_> {
+impl Asked<'_, '_> {
     /// Asks about what is open; whether there is something left to ask.
     fn ask(&self, board: &Shared) -> bool {
         let Question { task, numbers, .. } = self.question;
@@ -213,7 +232,9 @@ impl Asked<'_> {
         let asked = Task { queries: &queries, ..all };
         let said = vec![false; open.len()];
         let mut hearing = Hearing { asked: self, board, open: &open, said, replay: Stats::default() };
-        let answer = catch_unwind(AssertUnwindSafe(|| self.engine.check(&asked, self.budget, &mut hearing)));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            self.engine.check(&asked, self.prepared, self.budget, &mut hearing)
+        }));
         let Hearing { said, replay, .. } = hearing;
         let silent = self.budget.is_raced() && !said.contains(&true);
         match answer {
@@ -246,6 +267,22 @@ impl Asked<'_> {
         self.question.credit.unwrap_or(self.engine.name())
     }
 
+    /// The program that the engine sees.
+    fn program(&self) -> &Program {
+        self.reduced.map_or(self.question.task.program, |reduced| reduced.task().program)
+    }
+
+    /// Puts a violation on the board, if there is a trace of the program that the engine saw. Returns how long that took.
+    fn violated(&self, number: usize, found: Result<Trace, Why>, board: &mut Board) -> Stats {
+        let mut stopwatch = Stopwatch::start();
+        match found.and_then(|trace| self.back(trace)) {
+            Ok(trace) => board.violated(number, trace, self.budget),
+            Err(why) => board.unknown(number, why),
+        }
+        stopwatch.lap("replay_us");
+        stopwatch.laps()
+    }
+
     /// A trace of the program that the engine saw as one of the program as written.
     fn back(&self, trace: Trace) -> Result<Trace, Why> {
         let trace = match self.reduced {
@@ -260,15 +297,15 @@ impl Asked<'_> {
 }
 
 /// Hears an engine, and puts what stands on the board.
-struct Hearing<'h, 'b, 'a, 'o> {
-    asked: &'h Asked<'h>,
+struct Hearing<'h, 'p, 'b, 'a, 'o> {
+    asked: &'h Asked<'h, 'p>,
     board: &'h Shared<'b, 'a, 'o>,
     open: &'h [usize],
     said: Vec<bool>,
     replay: Stats,
 }
 
-impl Listener for Hearing<'_, '_, '_, '_> {
+impl Listener for Hearing<'_, '_, '_, '_, '_> {
     fn progress(&mut self, tick: Tick) {
         let mut board = lock(self.board);
         board.engine = self.asked.name();
@@ -289,15 +326,15 @@ impl Listener for Hearing<'_, '_, '_, '_> {
                 let bug = "no run follows the script of a violation".to_owned();
                 board.unknown(number, Why::EngineBug(bug));
             }
-            (Finding::Reached(_) | Finding::Scripted(_), Counts::Holds) => board.unknown(number, Why::Effort),
+            (Finding::Reached(_) | Finding::Along(_) | Finding::Scripted(_), Counts::Holds) => {
+                board.unknown(number, Why::Effort);
+            }
             (Finding::Reached(trace), _) => {
-                let mut stopwatch = Stopwatch::start();
-                match self.asked.back(trace) {
-                    Ok(trace) => board.violated(number, trace, self.asked.budget),
-                    Err(why) => board.unknown(number, why),
-                }
-                stopwatch.lap("replay_us");
-                self.replay.extend(stopwatch.laps());
+                self.replay.extend(self.asked.violated(number, Ok(trace), board));
+            }
+            (Finding::Along(skeleton), _) => {
+                let trace = skeleton.trace(self.asked.program(), self.asked.budget);
+                self.replay.extend(self.asked.violated(number, trace, board));
             }
             (Finding::Scripted(script), _) => {
                 crate::threads::follow(&script, number, self.asked.budget, board);

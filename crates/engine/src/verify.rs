@@ -57,8 +57,8 @@ pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut
 /// procedure in which a thread starts does it lead to the exit.
 fn reachable_targets(program: &Program, query: &Query) -> Query {
     let is_place = |loc: &LocId| {
-        let proc = program.locs[*loc].proc;
-        !program.is_exit(*loc) || program.threads.iter().any(|thread| thread.main == proc)
+        let proc = program.locs()[*loc].proc;
+        !program.is_exit(*loc) || program.threads().iter().any(|thread| thread.main == proc)
     };
     let kept = |locs: &[LocId]| locs.iter().copied().filter(is_place).collect();
     let ask = match &query.ask {

@@ -4,7 +4,7 @@
 //! how it looks on a terminal is not decided here. Problems are collected in a [`Sink`], never thrown, so that one
 //! run reports as many as it can.
 
-use postbop_ir::Span;
+use postbop_ir::{FileId, Span};
 use std::fmt;
 
 /// How bad a problem is.
@@ -113,9 +113,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What is wrong, in one line.
     pub message: String,
-    /// The file it is about, by its place among those that were read together.
-    pub file: usize,
-    /// Where in that file.
+    /// Where.
     pub span: Span,
     /// A few words to write beside the place.
     pub label: Option<String>,
@@ -132,12 +130,17 @@ impl Diagnostic {
             code,
             severity: code.severity(),
             message: message.into(),
-            file: 0,
             span,
             label: None,
             notes: Vec::new(),
             hint: None,
         }
+    }
+
+    /// The same in this file.
+    pub fn in_file(mut self, file: FileId) -> Self {
+        self.span.file = file;
+        self
     }
 
     /// The same with words beside the place.

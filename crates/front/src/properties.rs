@@ -44,7 +44,7 @@ pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, Stri
         && let Some((proc, label)) = name.split_once(':')
     {
         locs = labelled(program, label, Some(proc));
-        if locs.is_empty() && program.procs.iter().all(|other| other.name != proc) {
+        if locs.is_empty() && program.procs().iter().all(|other| other.name != proc) {
             return Err(match is_check(name) {
                 true => format!("there is no property `{name}`; `postbop list` shows those there are"),
                 false => format!("there is no procedure `{proc}`"),
@@ -83,17 +83,17 @@ fn checks(program: &Program, text: &str) -> Vec<Query> {
         if full { format!("{kind}:{line}:{column}") } else { format!("{kind}:{line}") }
     };
     let mut places: HashMap<String, HashSet<String>> = HashMap::new();
-    for check in &program.checks {
+    for check in program.checks() {
         places.entry(name(check, false)).or_default().insert(name(check, true));
     }
     let mut guards: HashMap<LocId, Vec<LocId>> =
-        program.checks.iter().map(|check| (check.loc, Vec::new())).collect();
-    for edge in program.edges.iter() {
+        program.checks().iter().map(|check| (check.loc, Vec::new())).collect();
+    for edge in program.edges().iter() {
         guards.entry(edge.to).and_modify(|guard| guard.push(edge.from));
     }
     let mut merged: Vec<(String, Vec<LocId>)> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
-    for check in &program.checks {
+    for check in program.checks() {
         let short = name(check, false);
         let name = if places[&short].len() > 1 { name(check, true) } else { short };
         let at = *known.entry(name.clone()).or_insert(merged.len());
@@ -118,13 +118,13 @@ fn distinct(locs: &mut Vec<LocId>) {
 }
 
 fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
-    let here = |loc: LocId| proc.is_none_or(|proc| program.procs[program.locs[loc].proc].name == proc);
-    let such = program.labels.iter().filter(|other| other.name == label && here(other.loc));
+    let here = |loc: LocId| proc.is_none_or(|proc| program.procs()[program.locs()[loc].proc].name == proc);
+    let such = program.labels().iter().filter(|other| other.name == label && here(other.loc));
     such.map(|label| label.loc).collect()
 }
 
 fn unknown(program: &Program, name: &str) -> String {
-    let mut labels: Vec<&str> = program.labels.iter().map(|label| label.name.as_str()).collect();
+    let mut labels: Vec<&str> = program.labels().iter().map(|label| label.name.as_str()).collect();
     labels.sort_unstable();
     labels.dedup();
     let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));

@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use crate::{Options, bp, pds, source};
-use postbop_ir::{Program, Span, text, validate};
+use postbop_ir::{FileId, Id, Program, Span, text};
 
 /// The largest file that is read, in bytes.
 pub const LARGEST: usize = 100_000_000;
@@ -103,8 +103,8 @@ impl Format {
 pub struct Reading {
     /// What it was taken for.
     pub format: Format,
-    /// The first file as text, with the same byte offsets as the input: what the spans of the program point into. Empty for
-    /// a program graph without mistakes, whose spans point into the source that it was made from, and for what is no text.
+    /// The first file as text, with the same byte offsets as the input. Empty for a program graph without mistakes, whose spans
+    /// point into the source that it was made from, and for what is no text.
     pub text: String,
     /// The other files as text, in the order in which they were given.
     pub beside: Vec<String>,
@@ -120,9 +120,9 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// The text of a file, by its place among those that were read.
-    pub fn text_of(&self, file: usize) -> &str {
-        match file.checked_sub(1) {
+    /// The text of a file.
+    pub fn text_of(&self, file: FileId) -> &str {
+        match file.index().checked_sub(1) {
             None => &self.text,
             Some(at) => self.beside.get(at).map_or("", String::as_str),
         }
@@ -144,17 +144,18 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
     let Some(first) = files.first() else { return program(b"", options) };
     let format = Format::of(first);
     if let Some(at) = files.iter().position(|file| file.bytes.len() > LARGEST) {
-        return Reading::complaint(format, Diagnostic { file: at, ..too_large(LARGEST) });
+        return Reading::complaint(format, too_large(LARGEST).in_file(FileId::new(at)));
     }
     let belongs = |file: &File| format.beside().iter().any(|ending| file.has_ending(ending));
     if let Some(at) = files.iter().skip(1).position(|file| !belongs(file)) {
         let message = format!("this file does not belong to {}", format.name());
         let foreign = Diagnostic::new(Code::Unsupported, Span::default(), message);
-        return Reading::complaint(format, Diagnostic { file: at + 1, ..foreign });
+        return Reading::complaint(format, foreign.in_file(FileId::new(at + 1)));
     }
-    let flaws = files.iter().enumerate().filter_map(|(at, file)| Some((at, source::not_text(file.bytes)?)));
-    if let Some((file, flaw)) = flaws.into_iter().next() {
-        return Reading::complaint(format, Diagnostic { file, ..flaw });
+    let mut flaws =
+        files.iter().enumerate().filter_map(|(at, file)| Some((at, source::not_text(file.bytes)?)));
+    if let Some((at, flaw)) = flaws.next() {
+        return Reading::complaint(format, flaw.in_file(FileId::new(at)));
     }
     match format {
         Format::Program => program(first.bytes, options),
@@ -184,19 +185,15 @@ fn program(bytes: &[u8], options: Options) -> Reading {
 
 fn graph(bytes: &[u8]) -> Reading {
     let decoded = source::decode(bytes);
-    let flaw = match text::parse(&decoded) {
-        Err(error) => (error.line, error.message),
-        Ok(program) => match validate(&program).into_iter().next() {
-            Some(flaw) => (1, format!("not well formed: {flaw}")),
-            None => {
-                let limited = !program.no_room.is_empty();
-                let thread_bound = limited.then_some(program.threads.len());
-                let empty = Reading::new(Format::Graph, String::new());
-                return Reading { program: Some(program), thread_bound, ..empty };
-            }
-        },
+    let text::ParseError { line, message } = match text::parse(&decoded) {
+        Err(error) => error,
+        Ok(program) => {
+            let limited = !program.no_room().is_empty();
+            let thread_bound = limited.then_some(program.threads().len());
+            let empty = Reading::new(Format::Graph, String::new());
+            return Reading { program: Some(program), thread_bound, ..empty };
+        }
     };
-    let (line, message) = flaw;
     let lines = source::LineIndex::new(&decoded);
     let start = lines.start(line);
     let span = Span::new(start, start + lines.line(&decoded, line).len());
@@ -205,17 +202,18 @@ fn graph(bytes: &[u8]) -> Reading {
 }
 
 fn pushdown(files: &[File]) -> Reading {
-    let find = |ending: &str| files.iter().skip(1).position(|file| file.has_ending(ending)).map(|at| at + 1);
-    let places = [Some(0), find("init"), find("spec")];
-    let bytes = |place: Option<usize>| place.map(|at| files[at].bytes);
-    let reading = pds::read(files[0].bytes, bytes(places[1]), bytes(places[2]));
+    let find = |ending: &str| {
+        let at = files.iter().skip(1).position(|file| file.has_ending(ending))? + 1;
+        Some((FileId::new(at), files[at].bytes))
+    };
+    let reading = pds::read(files[0].bytes, find("init"), find("spec"));
     let mut all = Reading::new(Format::Pushdown, String::new());
     all.program = reading.program;
     all.beside = vec![String::new(); files.len() - 1];
-    for (place, part) in places.into_iter().zip([Some(reading.system), reading.init, reading.spec]) {
-        let (Some(file), Some(pds::Part { text, diagnostics })) = (place, part) else { continue };
-        all.diagnostics.extend(diagnostics.into_iter().map(|diagnostic| Diagnostic { file, ..diagnostic }));
-        match file.checked_sub(1) {
+    let files = [Some(reading.system), reading.init, reading.spec];
+    for pds::SourceFile { file, text, diagnostics } in files.into_iter().flatten() {
+        all.diagnostics.extend(diagnostics);
+        match file.index().checked_sub(1) {
             None => all.text = text,
             Some(at) => all.beside[at] = text,
         }

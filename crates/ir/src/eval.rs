@@ -12,13 +12,14 @@
 use crate::expr::{Expr, Op};
 use crate::ids::VarId;
 use crate::types::Type;
+use crate::value::Value;
 use smallvec::SmallVec;
 
 /// What is known of one value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cell {
     /// This number.
-    Known(i64),
+    Known(Value),
     /// What the variable held when the procedure was entered.
     Entry(VarId),
     /// Nothing.
@@ -27,7 +28,7 @@ pub enum Cell {
 
 impl Cell {
     /// The number, if it is known.
-    pub fn known(self) -> Option<i64> {
+    pub fn known(self) -> Option<Value> {
         match self {
             Cell::Known(value) => Some(value),
             _ => None,
@@ -40,7 +41,7 @@ impl Cell {
 pub struct Overflow;
 
 /// Where an expression finds the values it mentions.
-pub trait Context {
+pub trait Env {
     /// The current value of a variable.
     fn current(&self, var: VarId) -> Cell;
     /// The value the variable is about to get.
@@ -48,17 +49,13 @@ pub trait Context {
 }
 
 /// Evaluates an expression. Each choice in it takes the next cell of `choices`, and is unknown when none is left.
-pub fn eval(
-    expr: &Expr,
-    context: &impl Context,
-    choices: &mut impl Iterator<Item = Cell>,
-) -> Result<Cell, Overflow> {
+pub fn eval(expr: &Expr, env: &impl Env, choices: &mut impl Iterator<Item = Cell>) -> Result<Cell, Overflow> {
     let mut stack: SmallVec<[Cell; 8]> = SmallVec::new();
     for &op in &expr.code {
         let cell = match op {
             Op::Const(_, value) => Cell::Known(value),
-            Op::Var(var) => context.current(var),
-            Op::Next(var) => context.next(var),
+            Op::Var(var) => env.current(var),
+            Op::Next(var) => env.next(var),
             Op::Choice(_) => choices.next().unwrap_or(Cell::Any),
             _ => {
                 let operands = stack.len() - op.arity();
@@ -74,23 +71,23 @@ pub fn eval(
 
 fn apply(op: Op, operands: &[Cell]) -> Result<Cell, Overflow> {
     use Cell::{Any, Known};
-    let truth = |b: bool| Known(b as i64);
+    let truth = |b: bool| Known(b.into());
     Ok(match (op, operands) {
-        (Op::Not, [Known(a)]) => truth(*a == 0),
-        (Op::And, [Known(0), _] | [_, Known(0)]) => truth(false),
+        (Op::Not, [Known(a)]) => truth(!a.is_true()),
+        (Op::And, [Known(Value::FALSE), _] | [_, Known(Value::FALSE)]) => truth(false),
         (Op::And, [Known(_), b] | [b, Known(_)]) => *b,
-        (Op::Or, [Known(0), b] | [b, Known(0)]) => *b,
+        (Op::Or, [Known(Value::FALSE), b] | [b, Known(Value::FALSE)]) => *b,
         (Op::Or, [Known(_), _] | [_, Known(_)]) => truth(true),
         (Op::Xor, [Known(a), Known(b)]) => truth(a != b),
         (Op::Eq, [Known(a), Known(b)]) => truth(a == b),
         (Op::Lt, [Known(a), Known(b)]) => truth(a < b),
         (Op::Le, [Known(a), Known(b)]) => truth(a <= b),
-        (Op::Neg(ty), [Known(a)]) => number(ty, -(*a as i128))?,
-        (Op::Add(ty), [Known(a), Known(b)]) => number(ty, *a as i128 + *b as i128)?,
-        (Op::Sub(ty), [Known(a), Known(b)]) => number(ty, *a as i128 - *b as i128)?,
-        (Op::Mul(ty), [Known(a), Known(b)]) => number(ty, *a as i128 * *b as i128)?,
+        (Op::Neg(ty), [Known(a)]) => number(ty, -i128::from(a.get()))?,
+        (Op::Add(ty), [Known(a), Known(b)]) => number(ty, i128::from(a.get()) + i128::from(b.get()))?,
+        (Op::Sub(ty), [Known(a), Known(b)]) => number(ty, i128::from(a.get()) - i128::from(b.get()))?,
+        (Op::Mul(ty), [Known(a), Known(b)]) => number(ty, i128::from(a.get()) * i128::from(b.get()))?,
         (Op::Ite, [Known(c), a, b]) => {
-            if *c != 0 {
+            if c.is_true() {
                 *a
             } else {
                 *b
@@ -110,7 +107,7 @@ mod tests {
     use super::*;
 
     struct Unknown;
-    impl Context for Unknown {
+    impl Env for Unknown {
         fn current(&self, var: VarId) -> Cell {
             Cell::Entry(var)
         }
@@ -125,18 +122,26 @@ mod tests {
 
     const X: Op = Op::Var(VarId(0));
 
+    fn number(ty: Type, number: i64) -> Op {
+        Op::Const(ty, Value::new(number))
+    }
+
+    fn known(number: i64) -> Cell {
+        Cell::Known(Value::new(number))
+    }
+
     fn bit(b: i64) -> Op {
-        Op::Const(Type::Bool, b)
+        number(Type::Bool, b)
     }
 
     #[test]
     fn what_is_unknown_decides_only_where_it_must() {
-        assert_eq!(value(&[bit(0), X, Op::And]), Cell::Known(0));
+        assert_eq!(value(&[bit(0), X, Op::And]), known(0));
         assert_eq!(value(&[X, bit(1), Op::And]), Cell::Entry(VarId(0)));
-        assert_eq!(value(&[X, bit(1), Op::Or]), Cell::Known(1));
+        assert_eq!(value(&[X, bit(1), Op::Or]), known(1));
         assert_eq!(value(&[X, Op::Not]), Cell::Any);
-        assert_eq!(value(&[X, bit(1), bit(1), Op::Ite]), Cell::Known(1));
-        assert_eq!(value(&[bit(0), X, bit(1), Op::Ite]), Cell::Known(1));
+        assert_eq!(value(&[X, bit(1), bit(1), Op::Ite]), known(1));
+        assert_eq!(value(&[bit(0), X, bit(1), Op::Ite]), known(1));
         // `any = any` compares two values that need not be the same.
         assert_eq!(value(&[Op::Next(VarId(0)), Op::Next(VarId(0)), Op::Eq]), Cell::Any);
     }
@@ -151,10 +156,10 @@ mod tests {
     #[test]
     fn arithmetic_wraps() {
         let ty = Type::Int(3);
-        assert_eq!(value(&[Op::Const(ty, 3), Op::Const(ty, 1), Op::Add(ty)]), Cell::Known(-4));
-        assert_eq!(value(&[Op::Const(ty, -4), Op::Neg(ty)]), Cell::Known(-4));
+        assert_eq!(value(&[number(ty, 3), number(ty, 1), Op::Add(ty)]), known(-4));
+        assert_eq!(value(&[number(ty, -4), Op::Neg(ty)]), known(-4));
         let ty = Type::Uint(2);
-        assert_eq!(value(&[Op::Const(ty, 0), Op::Const(ty, 1), Op::Sub(ty)]), Cell::Known(3));
-        assert_eq!(value(&[Op::Const(ty, 3), Op::Const(ty, 3), Op::Mul(ty)]), Cell::Known(1));
+        assert_eq!(value(&[number(ty, 0), number(ty, 1), Op::Sub(ty)]), known(3));
+        assert_eq!(value(&[number(ty, 3), number(ty, 3), Op::Mul(ty)]), known(1));
     }
 }

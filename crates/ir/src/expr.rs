@@ -5,13 +5,14 @@
 
 use crate::ids::VarId;
 use crate::types::Type;
+use crate::value::Value;
 
-/// One operator of postfix code. Values are numbers (see [`crate::types`]), so comparisons carry no type;
+/// One operator of postfix code. Values are numbers (see [`Value`]), so comparisons carry no type;
 /// arithmetic does, because it wraps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Op {
     /// A constant of a type.
-    Const(Type, i64),
+    Const(Type, Value),
     /// The current value of a variable.
     Var(VarId),
     /// The value a variable gets by the assignment at hand; only in its constraint.
@@ -71,7 +72,7 @@ impl Expr {
 
     /// A Boolean constant.
     pub fn bool(value: bool) -> Self {
-        Expr::new([Op::Const(Type::Bool, value as i64)])
+        Expr::new([Op::Const(Type::Bool, value.into())])
     }
 
     /// The current value of a variable.

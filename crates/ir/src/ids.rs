@@ -54,6 +54,8 @@ ids! {
     SegmentId "s";
     /// A thread.
     ThreadId "t";
+    /// A file of the source, by its place among those that were read together.
+    FileId "f";
 }
 
 /// A vector indexed by one kind of id.

@@ -1,21 +1,22 @@
 //! Room `ir`: what a recursive program means.
 //!
 //! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
-//! a program is ([`program`], [`expr`], [`types`]), when it is well formed ([`mod@validate`]), how it is written
+//! a program is ([`program`], [`expr`], [`types`], [`value`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
 //! believed ([`mod@replay`]). It also holds the [`oracle`]
-//! and, for programs with threads, [`interleave`]: slow and simple, they decide by brute force, and every engine is
+//! and, for programs with threads, [`oracle_threads`]: slow and simple, they decide by brute force, and every engine is
 //! compared with them.
 //!
 //! Nothing here knows a decision diagram, a solver or an engine, and no engine is called from here: this is the
 //! trusted core, to be read in one sitting.
 
+pub mod bfs;
 pub mod eval;
 pub mod expr;
 pub mod ids;
-pub mod interleave;
 pub mod length;
 pub mod oracle;
+pub mod oracle_threads;
 pub mod program;
 pub mod replay;
 pub mod step;
@@ -24,10 +25,10 @@ pub mod text;
 pub mod trace;
 pub mod types;
 pub mod validate;
-pub mod walk;
+pub mod value;
 
 pub use expr::{Expr, Op};
-pub use ids::{EdgeId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
+pub use ids::{EdgeId, FileId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
 pub use length::Length;
 pub use program::{
     Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
@@ -37,3 +38,4 @@ pub use task::{Ask, Bound, Prefer, Query, Schedule, Task};
 pub use trace::{Context, Position, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};
+pub use value::Value;

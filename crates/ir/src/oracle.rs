@@ -20,15 +20,16 @@
 use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;
 use crate::program::{Action, Program};
-use crate::step::{Outcome, Places, Valuation, outcomes, resume};
+use crate::step::{Places, Successor, Valuation, resume, successors};
+use crate::value::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// A procedure with the values of globals and parameters it was entered with.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Entry {
     proc: ProcId,
-    globals: Vec<i64>,
-    params: Vec<i64>,
+    globals: Vec<Value>,
+    params: Vec<Value>,
 }
 
 /// Where an activation can be.
@@ -40,13 +41,13 @@ struct Fact {
 }
 
 /// How a procedure ends: globals and results.
-type End = (Vec<i64>, Vec<i64>);
+type End = (Vec<Value>, Vec<Value>);
 
-/// The program was too large to be judged.
+/// The program was too large to be decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLarge;
 
-struct Judge<'a> {
+struct Derivation<'a> {
     program: &'a Program,
     places: Places,
     limit: usize,
@@ -62,11 +63,15 @@ struct Judge<'a> {
 
 /// For each set of locations the least number of steps of a run that reaches one of them; `None` if no run does.
 /// Unbounded integers are beyond it.
-pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Vec<Option<Length>>, TooLarge> {
-    if program.vars.iter().any(|var| var.ty.bits().is_none()) {
+pub fn oracle(
+    program: &Program,
+    targets: &[&[LocId]],
+    limit: usize,
+) -> Result<Vec<Option<Length>>, TooLarge> {
+    if program.vars().iter().any(|var| var.ty.bits().is_none()) {
         return Err(TooLarge);
     }
-    let mut judge = Judge {
+    let mut derivation = Derivation {
         program,
         places: Places::new(program),
         limit,
@@ -76,30 +81,30 @@ pub fn judge(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
         returns: HashMap::new(),
     };
     let globals = program.globals().collect::<Vec<_>>();
-    let main = &program.procs[program.main];
-    judge.fits(globals.iter().chain(main.params()).map(|&var| program.vars[var].ty.bits()))?;
+    let main = &program.procs()[program.main()];
+    derivation.fits(globals.iter().chain(main.params()).map(|&var| program.vars()[var].ty.bits()))?;
     let mut starts = Vec::new();
-    for globals in judge.places.all_globals(program) {
+    for globals in derivation.places.all_globals(program) {
         let params = crate::step::all_values(
-            &main.params().iter().map(|&var| program.vars[var].ty).collect::<Vec<_>>(),
+            &main.params().iter().map(|&var| program.vars()[var].ty).collect::<Vec<_>>(),
         );
         for params in params {
-            starts.push(Entry { proc: program.main, globals: globals.clone(), params });
+            starts.push(Entry { proc: program.main(), globals: globals.clone(), params });
         }
     }
     for start in &starts {
-        judge.enter(start)?;
+        derivation.enter(start)?;
     }
-    judge.saturate()?;
-    let entered = judge.chain(&starts);
+    derivation.saturate()?;
+    let entered = derivation.chain(&starts);
     let best = |locs: &&[LocId]| {
-        let here = judge.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
+        let here = derivation.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
         here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
     };
     Ok(targets.iter().map(best).collect())
 }
 
-impl Judge<'_> {
+impl Derivation<'_> {
     /// Refuses what has more valuations than facts are allowed.
     fn fits(&self, bits: impl Iterator<Item = Option<u8>>) -> Result<(), TooLarge> {
         let bits: u32 = bits.map(|bits| bits.map_or(64, u32::from)).sum();
@@ -107,8 +112,8 @@ impl Judge<'_> {
     }
 
     fn enter(&mut self, entry: &Entry) -> Result<(), TooLarge> {
-        let proc = &self.program.procs[entry.proc];
-        self.fits(proc.locals[proc.params..].iter().map(|&var| self.program.vars[var].ty.bits()))?;
+        let proc = &self.program.procs()[entry.proc];
+        self.fits(proc.locals[proc.params..].iter().map(|&var| self.program.vars()[var].ty.bits()))?;
         for locals in self.places.all_locals(self.program, entry.proc, &entry.params) {
             let valuation = Valuation { globals: entry.globals.clone(), locals };
             self.derive(Fact { entry: entry.clone(), loc: proc.entry, valuation }, Length::ZERO)?;
@@ -134,8 +139,8 @@ impl Judge<'_> {
         while let Some(fact) = self.fresh.pop_front() {
             let program = self.program;
             for &id in program.leaving(fact.loc) {
-                let action = &program.edges[id].action;
-                let all = outcomes(program, &self.places, action, &fact.valuation).map_err(|_| TooLarge)?;
+                let action = &program.edges()[id].action;
+                let all = successors(program, &self.places, action, &fact.valuation).map_err(|_| TooLarge)?;
                 for outcome in all {
                     self.follow(&fact, id, outcome)?;
                 }
@@ -144,14 +149,14 @@ impl Judge<'_> {
         Ok(())
     }
 
-    fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Outcome) -> Result<(), TooLarge> {
-        let edge = &self.program.edges[id];
+    fn follow(&mut self, fact: &Fact, id: EdgeId, outcome: Successor) -> Result<(), TooLarge> {
+        let edge = &self.program.edges()[id];
         let steps = self.steps[fact].clone() + 1;
         match outcome {
-            Outcome::Move(valuation) => {
+            Successor::Move(valuation) => {
                 self.derive(Fact { entry: fact.entry.clone(), loc: edge.to, valuation }, steps)
             }
-            Outcome::Call(params) => {
+            Successor::Call(params) => {
                 let Action::Call { callee, .. } = edge.action else { unreachable!("outcome of a call") };
                 let entry = Entry { proc: callee, globals: fact.valuation.globals.clone(), params };
                 self.callers.entry(entry.clone()).or_default().push((fact.clone(), id));
@@ -161,8 +166,8 @@ impl Judge<'_> {
                 }
                 Ok(())
             }
-            Outcome::Return(results) => {
-                if fact.entry.proc == self.program.main {
+            Successor::Return(results) => {
+                if fact.entry.proc == self.program.main() {
                     return self.derive(Fact { loc: edge.to, ..fact.clone() }, steps);
                 }
                 let end = (fact.valuation.globals.clone(), results);
@@ -186,7 +191,7 @@ impl Judge<'_> {
         (globals, results): &End,
         inside: &Length,
     ) -> Result<(), TooLarge> {
-        let edge = &self.program.edges[id];
+        let edge = &self.program.edges()[id];
         let valuation = resume(self.program, &self.places, &edge.action, &caller.valuation, globals, results);
         let steps = self.steps[caller].clone() + 1 + inside;
         self.derive(Fact { entry: caller.entry.clone(), loc: edge.to, valuation }, steps)

@@ -13,13 +13,19 @@
 //! be left. A procedure belongs to one thread only, so a procedure that the source uses in two is there twice, and a
 //! location says which thread is at it. A global that the procedures of one thread alone mention is private to it.
 
+mod build;
+
+pub use build::Builder;
+
 use crate::expr::Expr;
-use crate::ids::{EdgeId, Id, LocId, ProcId, Table, ThreadId, VarId};
+use crate::ids::{EdgeId, FileId, Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::types::Type;
 
-/// A range of bytes of the source file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+/// A range of bytes of one of the source's files.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Span {
+    /// The file.
+    pub file: FileId,
     /// The first byte.
     pub start: u32,
     /// One past the last byte.
@@ -27,15 +33,26 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `start` to `end`.
+    /// The span from `start` to `end` of the first file, for many sources the only one.
     pub fn new(start: usize, end: usize) -> Self {
-        let clip = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
-        Span { start: clip(start), end: clip(end) }
+        Span::of(FileId(0), start, end)
     }
 
-    /// The least span that covers both.
+    /// The span from `start` to `end` of a file.
+    pub fn of(file: FileId, start: usize, end: usize) -> Self {
+        let clip = |offset| u32::try_from(offset).unwrap_or(u32::MAX);
+        Span { file, start: clip(start), end: clip(end) }
+    }
+
+    /// The least span that covers both, which are of one file.
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Span::new(0, 0)
     }
 }
 
@@ -219,34 +236,21 @@ pub struct Check {
     pub span: Span,
 }
 
-/// A program. Made by a [`Builder`]; read-only afterwards.
+/// A program. Made by a [`Builder`], and read-only afterwards: whoever holds one can rely on the invariants of
+/// [`mod@crate::validate`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
-    /// All variables of all procedures.
-    pub vars: Table<VarId, Var>,
-    /// All procedures.
-    pub procs: Table<ProcId, Proc>,
-    /// All locations of all procedures.
-    pub locs: Table<LocId, Loc>,
-    /// All edges of all procedures.
-    pub edges: Table<EdgeId, Edge>,
-    /// The labels, in the order of the source.
-    pub labels: Vec<Label>,
-    /// The locations that must not be reached, in the order of the source.
-    pub checks: Vec<Check>,
-    /// Where the first thread starts: all there is, if the program is sequential. Nothing calls it.
-    pub main: ProcId,
-    /// The threads; one, if the program is sequential.
-    pub threads: Table<ThreadId, Thread>,
-    /// What runs to its end before any thread starts.
-    pub prologue: Option<ProcId>,
-    /// The global Boolean that keeps other threads from running while it is 1.
-    pub atomic: Option<VarId>,
-    /// Where a run ends that would start one more thread than there is room for.
-    pub no_room: Vec<LocId>,
-    /// Globals that say where a run is rather than what it computes, if the program is a translation of another that had no need
-    /// of them. They have no special meaning; an engine may put them first in its order of variables. The textual form leaves this out.
-    pub control: Vec<VarId>,
+    vars: Table<VarId, Var>,
+    procs: Table<ProcId, Proc>,
+    locs: Table<LocId, Loc>,
+    edges: Table<EdgeId, Edge>,
+    labels: Vec<Label>,
+    checks: Vec<Check>,
+    threads: Table<ThreadId, Thread>,
+    prologue: Option<ProcId>,
+    atomic: Option<VarId>,
+    no_room: Vec<LocId>,
+    control: Vec<VarId>,
     /// Edge ids ordered by the location they leave ...
     leaving: Vec<EdgeId>,
     /// ... and for each location where its own begin; one more at the end.
@@ -254,6 +258,67 @@ pub struct Program {
 }
 
 impl Program {
+    /// All variables of all procedures.
+    pub fn vars(&self) -> &Table<VarId, Var> {
+        &self.vars
+    }
+
+    /// All procedures.
+    pub fn procs(&self) -> &Table<ProcId, Proc> {
+        &self.procs
+    }
+
+    /// All locations of all procedures.
+    pub fn locs(&self) -> &Table<LocId, Loc> {
+        &self.locs
+    }
+
+    /// All edges of all procedures.
+    pub fn edges(&self) -> &Table<EdgeId, Edge> {
+        &self.edges
+    }
+
+    /// The labels, in the order of the source.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// The locations that must not be reached, in the order of the source.
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    /// The threads; one, if the program is sequential.
+    pub fn threads(&self) -> &Table<ThreadId, Thread> {
+        &self.threads
+    }
+
+    /// Where the first thread starts: all there is, if the program is sequential. Nothing calls it.
+    pub fn main(&self) -> ProcId {
+        self.threads[ThreadId(0)].main
+    }
+
+    /// The procedure that runs to its end before any thread starts.
+    pub fn prologue(&self) -> Option<ProcId> {
+        self.prologue
+    }
+
+    /// The global Boolean that keeps other threads from running while it is 1.
+    pub fn atomic(&self) -> Option<VarId> {
+        self.atomic
+    }
+
+    /// Where a run ends that would start one more thread than there is room for.
+    pub fn no_room(&self) -> &[LocId] {
+        &self.no_room
+    }
+
+    /// Globals that say where a run is rather than what it computes, if the program is a translation of another that had no need
+    /// of them. They have no special meaning; an engine may put them first in its order of variables. The textual form leaves this out.
+    pub fn control(&self) -> &[VarId] {
+        &self.control
+    }
+
     /// The edges that leave a location, in the order of their ids.
     pub fn leaving(&self, loc: LocId) -> &[EdgeId] {
         let at = loc.index();
@@ -315,130 +380,5 @@ impl Program {
     /// Whether the variable is global.
     pub fn is_global(&self, var: VarId) -> bool {
         self.vars[var].scope == Scope::Global
-    }
-}
-
-/// A program under construction.
-#[derive(Default, Debug)]
-pub struct Builder {
-    /// All variables of all procedures.
-    pub vars: Table<VarId, Var>,
-    /// All procedures.
-    pub procs: Table<ProcId, Proc>,
-    /// All locations of all procedures.
-    pub locs: Table<LocId, Loc>,
-    /// All edges of all procedures.
-    pub edges: Table<EdgeId, Edge>,
-    /// The labels.
-    pub labels: Vec<Label>,
-    /// The locations that must not be reached.
-    pub checks: Vec<Check>,
-    /// The threads.
-    pub threads: Table<ThreadId, Thread>,
-    /// What runs before any of them.
-    pub prologue: Option<ProcId>,
-    /// What keeps the others from running.
-    pub atomic: Option<VarId>,
-    /// Where a run ends that finds no room for another thread.
-    pub no_room: Vec<LocId>,
-    /// What says where a run is.
-    pub control: Vec<VarId>,
-}
-
-impl Builder {
-    /// An empty program with room for so many locations and edges.
-    pub fn with_room(locs: usize, edges: usize) -> Self {
-        Builder { locs: Table::with_room(locs), edges: Table::with_room(edges), ..Builder::default() }
-    }
-
-    /// Adds a global variable.
-    pub fn global(&mut self, name: &str, ty: Type) -> VarId {
-        self.vars.push(Var { name: name.to_owned(), ty, scope: Scope::Global })
-    }
-
-    /// Adds a local variable to a procedure.
-    pub fn local(&mut self, proc: ProcId, name: &str, ty: Type) -> VarId {
-        let var = self.vars.push(Var { name: name.to_owned(), ty, scope: Scope::Local(proc) });
-        self.procs[proc].locals.push(var);
-        var
-    }
-
-    /// Adds a procedure with its entry and exit, without variables and edges. Parameters are the first `params`
-    /// locals added later.
-    pub fn proc(&mut self, name: &str, params: usize, results: Vec<Type>, span: Span) -> ProcId {
-        let proc = ProcId::new(self.procs.len());
-        let entry = self.loc(proc, span);
-        let exit = self.loc(proc, span);
-        self.procs.push(Proc {
-            name: name.to_owned(),
-            locals: Vec::new(),
-            params,
-            results,
-            entry,
-            exit,
-            span,
-        })
-    }
-
-    /// Adds a location to a procedure.
-    pub fn loc(&mut self, proc: ProcId, span: Span) -> LocId {
-        self.locs.push(Loc { proc, span, inner: false })
-    }
-
-    /// Adds a location within a statement.
-    pub fn inner(&mut self, proc: ProcId, span: Span) -> LocId {
-        self.locs.push(Loc { proc, span, inner: true })
-    }
-
-    /// Adds an edge.
-    pub fn edge(&mut self, from: LocId, to: LocId, action: Action, span: Span) -> EdgeId {
-        self.edges.push(Edge { from, to, action, span })
-    }
-
-    /// The finished sequential program. It is as well formed as what was put in: see [`crate::validate()`].
-    pub fn finish(mut self, main: ProcId) -> Program {
-        let name = self.procs.get(main).map_or_else(String::new, |proc| proc.name.clone());
-        self.threads = [Thread { name, main }].into_iter().collect();
-        self.finish_threads()
-    }
-
-    /// The finished program of the threads that were added, at least one.
-    pub fn finish_threads(self) -> Program {
-        let main = self.threads.iter().next().expect("a program has a thread").main;
-        let mut first = vec![0u32; self.locs.len() + 1];
-        for edge in self.edges.iter() {
-            if let Some(count) = first.get_mut(edge.from.index() + 1) {
-                *count += 1;
-            }
-        }
-        for at in 1..first.len() {
-            first[at] += first[at - 1];
-        }
-        let mut next = first.clone();
-        let mut leaving = vec![EdgeId(0); first[self.locs.len()] as usize];
-        for (id, edge) in self.edges.pairs() {
-            if edge.from.index() < self.locs.len() {
-                leaving[next[edge.from.index()] as usize] = id;
-                next[edge.from.index()] += 1;
-            }
-        }
-        let Builder { vars, procs, locs, edges, labels, checks, threads, prologue, atomic, no_room, control } =
-            self;
-        Program {
-            vars,
-            procs,
-            locs,
-            edges,
-            labels,
-            checks,
-            main,
-            threads,
-            prologue,
-            atomic,
-            no_room,
-            control,
-            leaving,
-            first,
-        }
     }
 }

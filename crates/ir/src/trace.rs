@@ -15,9 +15,10 @@
 
 use crate::ids::{EdgeId, ProcId, SegmentId, Table, ThreadId, VarId};
 use crate::length::Length;
+use crate::value::Value;
 
 /// The known values of some variables, in the order of their ids.
-pub type Known = Vec<(VarId, i64)>;
+pub type Known = Vec<(VarId, Value)>;
 
 /// One edge taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,14 +34,14 @@ pub struct Step {
 /// What a step is free to choose.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Free {
-    choices: Vec<Option<i64>>,
+    choices: Vec<Option<Value>>,
     locals: Known,
 }
 
 impl Step {
     /// A step along an edge, with the outcome of each choice of its action, in order; open where it does not matter. An
     /// edge that makes variables arbitrary chooses once per variable.
-    pub fn new(edge: EdgeId, choices: Vec<Option<i64>>) -> Self {
+    pub fn new(edge: EdgeId, choices: Vec<Option<Value>>) -> Self {
         let free = (!choices.is_empty()).then(|| Box::new(Free { choices, locals: Known::new() }));
         Step { edge, call: None, free }
     }
@@ -66,12 +67,12 @@ impl Step {
     }
 
     /// The outcomes of its choices.
-    pub fn choices(&self) -> &[Option<i64>] {
+    pub fn choices(&self) -> &[Option<Value>] {
         self.free.as_ref().map_or(&[], |free| &free.choices)
     }
 
     /// For a call that enters its procedure: what the locals that are no parameters start with, as far as it matters.
-    pub fn locals(&self) -> &[(VarId, i64)] {
+    pub fn locals(&self) -> &[(VarId, Value)] {
         self.free.as_ref().map_or(&[], |free| &free.locals)
     }
 }
@@ -88,7 +89,7 @@ pub struct Segment {
     /// The globals whose value is known at the end.
     pub exit: Known,
     /// The results, where known.
-    pub results: Vec<Option<i64>>,
+    pub results: Vec<Option<Value>>,
 }
 
 impl Segment {

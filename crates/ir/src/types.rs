@@ -1,8 +1,6 @@
-//! Room `ir`: the types of variables, and the values they hold.
-//!
-//! A value is always the mathematical number it stands for, as an `i64`: 0 and 1 for Booleans, -8 to 7 for
-//! `int<4>`. Two valuations are equal exactly if their numbers are, and comparisons need no type.
+//! Room `ir`: the types of variables: which values they have, and how arithmetic wraps.
 
+use crate::value::Value;
 use std::fmt;
 
 /// The widest bounded integer, in bits.
@@ -23,26 +21,31 @@ pub enum Type {
 
 impl Type {
     /// The least value; for unbounded integers the least that we can represent.
-    pub fn min(self) -> i64 {
-        match self {
+    pub fn min(self) -> Value {
+        Value::new(match self {
             Type::Bool | Type::Uint(_) => 0,
             Type::Int(k) => -(1 << (k - 1)),
             Type::Integer => i64::MIN,
-        }
+        })
     }
 
     /// The greatest value; for unbounded integers the greatest that we can represent.
-    pub fn max(self) -> i64 {
-        match self {
+    pub fn max(self) -> Value {
+        Value::new(match self {
             Type::Bool => 1,
             Type::Uint(k) => ((1u64 << k) - 1) as i64,
             Type::Int(k) => (1 << (k - 1)) - 1,
             Type::Integer => i64::MAX,
-        }
+        })
+    }
+
+    /// All values, from the least to the greatest.
+    pub fn values(self) -> impl Iterator<Item = Value> {
+        (self.min().get()..=self.max().get()).map(Value::new)
     }
 
     /// Whether `value` is one of this type's values.
-    pub fn contains(self, value: i64) -> bool {
+    pub fn contains(self, value: Value) -> bool {
         self.min() <= value && value <= self.max()
     }
 
@@ -62,13 +65,14 @@ impl Type {
 
     /// The value of this type that `value` wraps to. `None` where an unbounded integer leaves the range that
     /// can be represented: that is a limit of ours, not of the program.
-    pub fn wrap(self, value: i128) -> Option<i64> {
-        match self {
-            Type::Integer => i64::try_from(value).ok(),
-            Type::Bool => Some((value & 1) as i64),
-            Type::Uint(k) => Some((value & ((1i128 << k) - 1)) as i64),
-            Type::Int(k) => Some((value << (128 - k as u32) >> (128 - k as u32)) as i64),
-        }
+    pub fn wrap(self, value: i128) -> Option<Value> {
+        let number = match self {
+            Type::Integer => i64::try_from(value).ok()?,
+            Type::Bool => (value & 1) as i64,
+            Type::Uint(k) => (value & ((1i128 << k) - 1)) as i64,
+            Type::Int(k) => (value << (128 - k as u32) >> (128 - k as u32)) as i64,
+        };
+        Some(Value::new(number))
     }
 }
 
@@ -89,19 +93,20 @@ mod tests {
 
     #[test]
     fn wrapping_is_arithmetic_modulo_two_to_the_k() {
-        assert_eq!(Type::Uint(4).wrap(16), Some(0));
-        assert_eq!(Type::Uint(4).wrap(-1), Some(15));
-        assert_eq!(Type::Int(4).wrap(8), Some(-8));
-        assert_eq!(Type::Int(4).wrap(-9), Some(7));
-        assert_eq!(Type::Int(1).wrap(1), Some(-1));
-        assert_eq!(Type::Uint(63).wrap(1 << 63), Some(0));
+        assert_eq!(Type::Uint(4).wrap(16), Some(Value::new(0)));
+        assert_eq!(Type::Uint(4).wrap(-1), Some(Value::new(15)));
+        assert_eq!(Type::Int(4).wrap(8), Some(Value::new(-8)));
+        assert_eq!(Type::Int(4).wrap(-9), Some(Value::new(7)));
+        assert_eq!(Type::Int(1).wrap(1), Some(Value::new(-1)));
+        assert_eq!(Type::Uint(63).wrap(1 << 63), Some(Value::new(0)));
         assert_eq!(Type::Integer.wrap(1 << 63), None);
     }
 
     #[test]
     fn ranges_of_the_extreme_widths() {
-        assert_eq!((Type::Int(1).min(), Type::Int(1).max()), (-1, 0));
-        assert_eq!((Type::Uint(63).min(), Type::Uint(63).max()), (0, i64::MAX));
-        assert_eq!((Type::Int(63).min(), Type::Int(63).max()), (-(1 << 62), (1 << 62) - 1));
+        let range = |ty: Type| (ty.min().get(), ty.max().get());
+        assert_eq!(range(Type::Int(1)), (-1, 0));
+        assert_eq!(range(Type::Uint(63)), (0, i64::MAX));
+        assert_eq!(range(Type::Int(63)), (-(1 << 62), (1 << 62) - 1));
     }
 }

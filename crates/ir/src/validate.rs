@@ -15,7 +15,7 @@
 //! * I10 A return gives what the procedure returns.
 //! * I11 Labels and checks name locations; nothing leaves the location of a check.
 //! * I12 Widths are 1 to 63.
-//! * I13 There is a thread, the first starts in main, and no two start in the same procedure, nor in the prologue.
+//! * I13 There is a thread, and no two start in the same procedure, nor in the prologue.
 //! * I14 A procedure is reached by calls from one thread at most, or from the prologue.
 //! * I15 The prologue takes no parameters.
 //! * I16 `atomic` is a global Boolean.
@@ -52,10 +52,10 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     let mut note = |result: Result<(), Flaw>| flaws.extend(result.err());
     note(starts(program));
-    program.vars.ids().for_each(|var| note(variable(program, var)));
-    program.procs.ids().for_each(|proc| note(procedure(program, proc)));
-    for (id, loc) in program.locs.pairs() {
-        if loc.proc.index() >= program.procs.len() {
+    program.vars().ids().for_each(|var| note(variable(program, var)));
+    program.procs().ids().for_each(|proc| note(procedure(program, proc)));
+    for (id, loc) in program.locs().pairs() {
+        if loc.proc.index() >= program.procs().len() {
             note(flaw(1, format!("{id} belongs to no procedure")));
         }
     }
@@ -63,15 +63,15 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
         return flaws;
     }
     let mut note = |result: Result<(), Flaw>| flaws.extend(result.err());
-    program.edges.ids().for_each(|id| note(edge(program, id)));
+    program.edges().ids().for_each(|id| note(edge(program, id)));
     note(owners(program));
-    for label in &program.labels {
+    for label in program.labels() {
         note(marked(program, label.loc, &label.name));
     }
-    for &loc in &program.no_room {
+    for &loc in program.no_room() {
         note(marked(program, loc, "where there is no room for a thread"));
     }
-    for check in &program.checks {
+    for check in program.checks() {
         note(marked(program, check.loc, "a check").and_then(|()| {
             if program.leaving(check.loc).is_empty() { Ok(()) } else { flaw(11, "an edge leaves a check") }
         }));
@@ -81,22 +81,22 @@ pub fn validate(program: &Program) -> Vec<Flaw> {
 
 /// Where a run and its threads start: I1, I13, I15 and I16.
 fn starts(program: &Program) -> Result<(), Flaw> {
-    if program.threads.iter().next().map(|thread| thread.main) != Some(program.main) {
-        return flaw(13, "the first thread does not start in main");
+    if program.threads().is_empty() {
+        return flaw(13, "there is no thread");
     }
     let mut seen = HashSet::new();
-    for proc in program.threads.iter().map(|thread| thread.main).chain(program.prologue) {
-        if proc.index() >= program.procs.len() {
+    for proc in program.threads().iter().map(|thread| thread.main).chain(program.prologue()) {
+        if proc.index() >= program.procs().len() {
             return flaw(1, format!("{proc}, where a thread or the prologue starts, does not exist"));
         }
         if !seen.insert(proc) {
             return flaw(13, format!("{proc} starts twice"));
         }
     }
-    if program.prologue.is_some_and(|prologue| program.procs[prologue].params > 0) {
+    if program.prologue().is_some_and(|prologue| program.procs()[prologue].params > 0) {
         return flaw(15, "the prologue takes parameters");
     }
-    match program.atomic.map(|atomic| program.vars.get(atomic)) {
+    match program.atomic().map(|atomic| program.vars().get(atomic)) {
         Some(None) => flaw(1, "atomic does not exist"),
         Some(Some(var)) if var.scope != Scope::Global || var.ty != Type::Bool => {
             flaw(16, "atomic is not a global Boolean")
@@ -107,15 +107,15 @@ fn starts(program: &Program) -> Result<(), Flaw> {
 
 /// Follows the calls of each thread: I14 and I17.
 fn owners(program: &Program) -> Result<(), Flaw> {
-    let mut callees: Table<ProcId, Vec<ProcId>> = Table::filled(program.procs.len(), Vec::new());
-    for edge in program.edges.iter() {
-        if let (Action::Call { callee, .. }, Some(from)) = (&edge.action, program.locs.get(edge.from)) {
+    let mut callees: Table<ProcId, Vec<ProcId>> = Table::filled(program.procs().len(), Vec::new());
+    for edge in program.edges().iter() {
+        if let (Action::Call { callee, .. }, Some(from)) = (&edge.action, program.locs().get(edge.from)) {
             callees[from.proc].push(*callee);
         }
     }
-    let mut owner: Table<ProcId, Option<ProcId>> = Table::filled(program.procs.len(), None);
-    for start in program.threads.iter().map(|thread| thread.main).chain(program.prologue) {
-        if program.locs[program.procs[start].entry].inner {
+    let mut owner: Table<ProcId, Option<ProcId>> = Table::filled(program.procs().len(), None);
+    for start in program.threads().iter().map(|thread| thread.main).chain(program.prologue()) {
+        if program.locs()[program.procs()[start].entry].inner {
             return flaw(17, format!("{start} starts within a statement"));
         }
         let mut open = vec![start];
@@ -136,16 +136,16 @@ fn owners(program: &Program) -> Result<(), Flaw> {
 }
 
 fn marked(program: &Program, loc: LocId, name: &str) -> Result<(), Flaw> {
-    if program.locs.get(loc).is_some() { Ok(()) } else { flaw(11, format!("{name} is at no location")) }
+    if program.locs().get(loc).is_some() { Ok(()) } else { flaw(11, format!("{name} is at no location")) }
 }
 
 fn variable(program: &Program, var: VarId) -> Result<(), Flaw> {
-    let data = &program.vars[var];
+    let data = &program.vars()[var];
     if data.ty.bits().is_some_and(|bits| bits == 0 || bits > MAX_WIDTH) {
         return flaw(12, format!("{var} is a {}", data.ty));
     }
     match data.scope {
-        Scope::Local(proc) if program.procs.get(proc).is_none() => {
+        Scope::Local(proc) if program.procs().get(proc).is_none() => {
             flaw(1, format!("{var} belongs to no procedure"))
         }
         _ => Ok(()),
@@ -153,23 +153,23 @@ fn variable(program: &Program, var: VarId) -> Result<(), Flaw> {
 }
 
 fn procedure(program: &Program, id: ProcId) -> Result<(), Flaw> {
-    let proc = &program.procs[id];
+    let proc = &program.procs()[id];
     if proc.params > proc.locals.len() {
         return flaw(1, format!("{id} has more parameters than locals"));
     }
     let mut seen = HashSet::new();
     for &var in &proc.locals {
-        let mine = program.vars.get(var).is_some_and(|var| var.scope == Scope::Local(id));
+        let mine = program.vars().get(var).is_some_and(|var| var.scope == Scope::Local(id));
         if !mine || !seen.insert(var) {
             return flaw(1, format!("{var} is not a local of {id}, or is listed twice"));
         }
     }
     for loc in [proc.entry, proc.exit] {
-        if program.locs.get(loc).is_none_or(|loc| loc.proc != id) {
+        if program.locs().get(loc).is_none_or(|loc| loc.proc != id) {
             return flaw(1, format!("{loc} is not a location of {id}"));
         }
     }
-    if program.locs[proc.exit].inner {
+    if program.locs()[proc.exit].inner {
         return flaw(17, format!("the exit of {id} is inner"));
     }
     match program.leaving(proc.exit) {
@@ -179,8 +179,8 @@ fn procedure(program: &Program, id: ProcId) -> Result<(), Flaw> {
 }
 
 fn edge(program: &Program, id: EdgeId) -> Result<(), Flaw> {
-    let edge = &program.edges[id];
-    let proc_of = |loc: LocId| match program.locs.get(loc) {
+    let edge = &program.edges()[id];
+    let proc_of = |loc: LocId| match program.locs().get(loc) {
         Some(loc) => Ok(loc.proc),
         None => flaw(1, format!("{id} touches {loc}, which does not exist")),
     };
@@ -189,7 +189,7 @@ fn edge(program: &Program, id: EdgeId) -> Result<(), Flaw> {
         return flaw(2, format!("{id} leaves its procedure"));
     }
     let returns = matches!(edge.action, Action::Return(_));
-    if (edge.to == program.procs[proc].exit) != returns {
+    if (edge.to == program.procs()[proc].exit) != returns {
         return flaw(3, format!("{id} is a return that does not end at the exit, or the other way round"));
     }
     let at = At { program, id, proc };
@@ -223,7 +223,7 @@ impl At<'_> {
             Action::Havoc(vars) => self.distinct(vars),
             Action::Call { callee, args, results } => self.call(*callee, args, results),
             Action::Return(values) => {
-                let types = &self.program.procs[self.proc].results;
+                let types = &self.program.procs()[self.proc].results;
                 if types.len() != values.len() {
                     return flaw(10, format!("{} returns {} values", self.id, values.len()));
                 }
@@ -233,10 +233,10 @@ impl At<'_> {
     }
 
     fn call(&self, callee: ProcId, args: &[Expr], results: &[Option<VarId>]) -> Result<(), Flaw> {
-        let Some(proc) = self.program.procs.get(callee) else {
+        let Some(proc) = self.program.procs().get(callee) else {
             return flaw(1, format!("{} calls nothing", self.id));
         };
-        let starts = self.program.threads.iter().map(|thread| thread.main).chain(self.program.prologue);
+        let starts = self.program.threads().iter().map(|thread| thread.main).chain(self.program.prologue());
         if starts.into_iter().any(|start| start == callee) {
             return flaw(9, format!("{} calls {callee}, where a thread or the prologue starts", self.id));
         }
@@ -244,7 +244,7 @@ impl At<'_> {
             return flaw(9, format!("{} does not fit {callee}", self.id));
         }
         for (&param, arg) in proc.params().iter().zip(args) {
-            self.typed(arg, self.program.vars[param].ty, &[])?;
+            self.typed(arg, self.program.vars()[param].ty, &[])?;
         }
         self.distinct(&results.iter().flatten().copied().collect::<Vec<_>>())?;
         for (result, &ty) in results.iter().zip(&proc.results) {
@@ -258,7 +258,7 @@ impl At<'_> {
     }
 
     fn var(&self, var: VarId) -> Result<Type, Flaw> {
-        match self.program.vars.get(var) {
+        match self.program.vars().get(var) {
             Some(data) if data.scope == Scope::Global || data.scope == Scope::Local(self.proc) => Ok(data.ty),
             Some(_) => flaw(6, format!("{} uses {var} out of scope", self.id)),
             None => flaw(1, format!("{} uses {var}, which does not exist", self.id)),
@@ -318,7 +318,7 @@ impl At<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::text::parse;
+    use crate::text::{builder, parse};
 
     const THREADS: &str = r#"postbop-ir 1
 proc p0 "init" params 0 results ( ) entry l0 exit l1 at 0..0
@@ -350,14 +350,14 @@ thread t1 "the other" p3
     fn flaws(from: &str, to: &str) -> Vec<u8> {
         let text = THREADS.replace(from, to);
         assert!(from.is_empty() || text != THREADS);
-        super::validate(&parse(&text).unwrap()).iter().map(|flaw| flaw.invariant).collect()
+        let flaws = builder(&text).unwrap().validated().expect_err("a flaw");
+        flaws.iter().map(|flaw| flaw.invariant).collect()
     }
 
     #[test]
     fn threads_are_printed_and_read_back() {
         let program = parse(THREADS).unwrap();
         assert_eq!(crate::text::print(&program), THREADS);
-        assert_eq!(super::validate(&program), []);
         assert!(!program.is_sequential());
         assert!(parse(&format!("{THREADS}main p1\n")).is_err());
     }

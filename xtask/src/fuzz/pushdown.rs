@@ -1,4 +1,4 @@
-//! Room `xtask`: random concurrent pushdown systems against the judges.
+//! Room `xtask`: random concurrent pushdown systems against the oracles.
 //!
 //! # Idea
 //! A system is read as the command line would read its three files, and its program goes through the same questions as a
@@ -35,7 +35,7 @@ pub fn examine(source: &str, patience: Duration) -> Finding {
         return Finding::Wrong(what);
     }
     let queries = queries(&program);
-    if program.threads.is_empty() {
+    if program.threads().is_empty() {
         examine_program(&program, &queries, Effort { patience: Some(patience), ..Effort::default() })
     } else {
         threads::examine(&program, &queries, patience)
@@ -59,7 +59,7 @@ fn read(source: &str) -> Result<Program, String> {
 /// One query for each label; labels of one name are one.
 fn queries(program: &Program) -> Vec<Query> {
     let mut labels: BTreeMap<&str, Vec<LocId>> = BTreeMap::new();
-    for label in program.labels.iter() {
+    for label in program.labels().iter() {
         labels.entry(&label.name).or_default().push(label.loc);
     }
     labels.into_iter().map(|(name, locs)| Query::reach(name, locs)).collect()

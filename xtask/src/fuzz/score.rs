@@ -1,4 +1,4 @@
-//! Room `xtask`: what the judge and the engines said about random programs, in numbers.
+//! Room `xtask`: what the oracle and the engines said about random programs, in numbers.
 
 use postbop_ir::Length;
 use std::collections::BTreeMap;
@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 /// What was said.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Score {
-    /// Targets that can be reached, and targets that cannot, as the judge says.
+    /// Targets that can be reached, and targets that cannot, as the oracle says.
     pub reachable: usize,
     /// See `reachable`.
     pub unreachable: usize,
     /// Those of the latter that are checked where no run comes.
     pub vacuous: usize,
-    /// Targets that the judge left open.
+    /// Targets that the oracle left open.
     pub open: usize,
     /// Those of them on which a formula and a sequential program were compared with each other.
     pub compared: usize,
@@ -23,7 +23,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Whether the judge said anything.
+    /// Whether the oracle said anything.
     pub fn is_judged(&self) -> bool {
         self.reachable + self.unreachable > 0
     }
@@ -52,7 +52,7 @@ impl Score {
         self.longest = self.longest.take().max(other.longest);
     }
 
-    /// A line for the targets that the judge left open, one for very long runs, and one for each engine whose answers were
+    /// A line for the targets that the oracle left open, one for very long runs, and one for each engine whose answers were
     /// counted.
     pub fn lines(&self) -> Vec<String> {
         let Score { open, compared, answers, longest, .. } = self;
@@ -60,7 +60,7 @@ impl Score {
         let long =
             (digits > 18).then(|| format!("the longest of the shortest runs has {digits} decimal digits"));
         let first = (*open > 0)
-            .then(|| format!("{open} targets left open by the judge, on {compared} of them formula and sequential program were compared"));
+            .then(|| format!("{open} targets left open by the oracle, on {compared} of them formula and sequential program were compared"));
         let of_engine = answers
             .iter()
             .map(|(engine, (given, late))| format!("{engine}: {given} answers given, {late} not awaited"));

@@ -1,21 +1,21 @@
-//! Room `xtask`: random programs with threads against the judge of all interleavings.
+//! Room `xtask`: random programs with threads against the oracle of all interleavings.
 //!
 //! # Idea
 //!
-//! Within each of a row of schedules, every engine that takes threads must say of each target what the judge says, as far
+//! Within each of a row of schedules, every engine that takes threads must say of each target what the oracle says, as far
 //! as that can tell. An interleaving must keep to the schedule, and where shortest ones are asked for it must have the
-//! least number of switches, or rounds, that the judge found. Where the judge cannot tell, the engines are compared with
+//! least number of switches, or rounds, that the oracle found. Where the oracle cannot tell, the engines are compared with
 //! each other: the formula and the sequential program have little in common.
 //!
 //! What is said to hold without any bound must hold within the widest.
 
 use super::{Finding, Score, said};
 use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
-use postbop_ir::interleave::{Answer, Found, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Found, Limits, interleave};
 use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, Trace};
 use std::time::Duration;
 
-/// How far the judge looks.
+/// How far the oracle looks.
 const LIMITS: Limits = Limits { configurations: 60_000, depth: 5 };
 /// The most switches, and the most rounds, that are asked about.
 const SWITCHES: u32 = 4;
@@ -27,7 +27,7 @@ const EFFORT: u64 = 8_000;
 /// The name under which `auto` is asked without a schedule.
 const UNBOUNDED: &str = "unbounded";
 
-/// What is asked: within which schedule, and what the judge says of each target.
+/// What is asked: within which schedule, and what the oracle says of each target.
 struct Question<'a> {
     program: &'a Program,
     queries: &'a [Query],
@@ -42,7 +42,7 @@ pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Find
     // Who was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
     for question in questions(program, queries) {
-        let mut said: Vec<(&str, Vec<Answer>)> = vec![("judge", question.answers.clone())];
+        let mut said: Vec<(&str, Vec<Answer>)> = vec![("oracle", question.answers.clone())];
         let widest = question.schedule == Schedule::Switches(SWITCHES) && !question.shortest;
         // The variants of `fixpoint` do the same with threads.
         let names = engines().iter().map(|engine| engine.name()).filter(|name| !name.contains(':'));
@@ -67,7 +67,7 @@ pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Find
                 }
             }
         }
-        score.add(judged(&said));
+        score.add(decided(&said));
     }
     Finding::Agreed(score)
 }
@@ -76,8 +76,8 @@ fn count(answers: &[Answer], kind: impl Fn(Answer) -> bool) -> usize {
     answers.iter().filter(|answer| kind(**answer)).count()
 }
 
-/// What the judge said, and where the engines had only each other.
-fn judged(said: &[(&str, Vec<Answer>)]) -> Score {
+/// What the oracle said, and where the engines had only each other.
+fn decided(said: &[(&str, Vec<Answer>)]) -> Score {
     let by = |name: &str, at: usize| {
         said.iter().any(|(who, answers)| {
             *who == name && answers.get(at).is_some_and(|answer| *answer != Answer::Unknown)
@@ -133,7 +133,7 @@ fn cost(run: &Trace, schedule: Schedule) -> u32 {
     cost as u32
 }
 
-/// What an engine says of each target, in the judge's words: unknown is what would have taken too long. An engine that
+/// What an engine says of each target, in the oracle's words: unknown is what would have taken too long. An engine that
 /// takes no threads says nothing at all.
 fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<Answer>, String> {
     let Question { program, queries, schedule, shortest, .. } = *question;
@@ -154,7 +154,7 @@ fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<An
             Ok(Answer::Unknown)
         }
         Verdict::Violated(run) => Ok(Answer::Reached(cost(run, schedule))),
-        // The judge looks at the program with room for as many threads, too.
+        // The oracle looks at the program with room for as many threads, too.
         Verdict::Holds { within: holds, .. } if holds.schedule.is_none() || holds.schedule == within => {
             Ok(Answer::Never)
         }
@@ -164,7 +164,7 @@ fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<An
     report.answers.iter().map(answer).collect()
 }
 
-/// The answers, if they keep to the schedule and contradict neither the judge nor an engine.
+/// The answers, if they keep to the schedule and contradict neither the oracle nor an engine.
 fn heard(
     question: &Question,
     said: &[(&str, Vec<Answer>)],
@@ -177,7 +177,7 @@ fn heard(
         if let (Answer::Reached(cost), Answer::Reached(least)) = (answer, question.answers[at])
             && cost < least
         {
-            return Err(format!("{answer:?}, which is less than the judge's {least}"));
+            return Err(format!("{answer:?}, which is less than the oracle's {least}"));
         }
         for (who, others) in said {
             if let Some(&other) = others.get(at)
@@ -190,7 +190,7 @@ fn heard(
     Ok(answers)
 }
 
-/// Whether two answers can both be true. The judge's numbers are least ones, and those of shortest traces.
+/// Whether two answers can both be true. The oracle's numbers are least ones, and those of shortest traces.
 fn agree(one: Answer, other: Answer, shortest: bool) -> bool {
     match (one, other) {
         (Answer::Unknown, _) | (_, Answer::Unknown) | (Answer::Never, Answer::Never) => true,
@@ -211,20 +211,20 @@ mod tests {
             let question = Question { program: &program, queries: &[], schedule, shortest, answers };
             heard(&question, said, vec![answer])
         };
-        let judge = |answer| vec![("judge", vec![answer])];
-        assert!(heard(Answer::Never, &judge(Answer::Never), true).is_ok());
-        assert!(heard(Answer::Never, &judge(Answer::Reached(1)), false).unwrap_err().contains("judge"));
-        assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), false).is_ok());
-        assert!(heard(Answer::Reached(2), &judge(Answer::Reached(1)), true).is_err());
-        assert!(heard(Answer::Reached(1), &judge(Answer::Reached(2)), false).unwrap_err().contains("less"));
-        assert!(heard(Answer::Reached(3), &judge(Answer::Unknown), false).unwrap_err().contains("beyond"));
-        // Where the judge says nothing, the engines have each other.
+        let oracle = |answer| vec![("oracle", vec![answer])];
+        assert!(heard(Answer::Never, &oracle(Answer::Never), true).is_ok());
+        assert!(heard(Answer::Never, &oracle(Answer::Reached(1)), false).unwrap_err().contains("oracle"));
+        assert!(heard(Answer::Reached(2), &oracle(Answer::Reached(1)), false).is_ok());
+        assert!(heard(Answer::Reached(2), &oracle(Answer::Reached(1)), true).is_err());
+        assert!(heard(Answer::Reached(1), &oracle(Answer::Reached(2)), false).unwrap_err().contains("less"));
+        assert!(heard(Answer::Reached(3), &oracle(Answer::Unknown), false).unwrap_err().contains("beyond"));
+        // Where the oracle says nothing, the engines have each other.
         let open =
-            [("judge", vec![Answer::Unknown]), ("explicit", vec![]), ("summary", vec![Answer::Reached(2)])];
+            [("oracle", vec![Answer::Unknown]), ("explicit", vec![]), ("summary", vec![Answer::Reached(2)])];
         assert!(heard(Answer::Never, &open, false).unwrap_err().contains("summary"));
         assert!(heard(Answer::Unknown, &open, false).is_ok());
-        assert_eq!((judged(&open).open, judged(&open).compared), (1, 0));
+        assert_eq!((decided(&open).open, decided(&open).compared), (1, 0));
         let both = [&open[..], &[("fixpoint", vec![Answer::Reached(2)])]].concat();
-        assert_eq!((judged(&both).open, judged(&both).compared), (1, 1));
+        assert_eq!((decided(&both).open, decided(&both).compared), (1, 1));
     }
 }

@@ -5,7 +5,7 @@
 //! two that call each other. These take a Boolean now and then and have up to two results, which go to shared variables
 //! and to locals.
 //!
-//! The judge of such programs tries all interleavings with all stacks, so everything is small: mostly the recursion is
+//! The oracle of such programs tries all interleavings with all stacks, so everything is small: mostly the recursion is
 //! bounded by a parameter, one local at most is arbitrary, at most one place of the program makes a choice, and
 //! expressions are short. The label `ERR` stands behind a condition in one thread or several, and there may be assertions.
 //!

@@ -35,7 +35,7 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
     super::unused::warn(args, &input, said);
     let read = start.elapsed();
     let refuse = |said: &mut Said, message: String| {
-        said.error(&format!("{}: {message}", input.name));
+        said.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
     let queries =
@@ -87,14 +87,15 @@ impl<'a> Checking<'a> {
     /// time, unless the user says how much.
     fn report(&self, input: &Input, queries: &[Query], sheet: &mut Sheet<'a>) -> Report {
         // A program graph has the room that it has.
-        let grows =
-            self.args.source.threads.is_none() && !input.program.no_room.is_empty() && !input.text.is_empty();
+        let grows = self.args.source.threads.is_none()
+            && !input.program.no_room().is_empty()
+            && !input.text().is_empty();
         if !grows {
             return self.verify(input, queries, self.budget, false, sheet);
         }
         let budget = self.budget.clone().or_time(PATIENCE);
         let mut report = self.verify(input, queries, &budget, true, sheet);
-        for room in input.program.threads.len() as u32 + 1..=MOST_THREADS {
+        for room in input.program.threads().len() as u32 + 1..=MOST_THREADS {
             let open: Vec<usize> = (0..queries.len()).filter(|&at| is_cut_off(&report.answers[at])).collect();
             let wider = self.files.program(options(&self.args.source, Some(room)), &mut Said::default());
             let (false, Ok(()), Ok(wider)) = (open.is_empty(), budget.check(), wider) else { break };
@@ -176,10 +177,10 @@ fn keep(program: &Program, folder: &Path) -> String {
 /// Does the work on a stack as deep as the program's diagrams may need.
 fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
     const MANY: usize = 2_000;
-    let choices = program.edges.iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
-    let locals = program.procs.iter().map(|proc| proc.locals.len());
+    let choices = program.edges().iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
+    let locals = program.procs().iter().map(|proc| proc.locals.len());
     let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
-    let width = if program.vars.iter().any(|var| var.ty.is_integer()) { 64 } else { 1 };
+    let width = if program.vars().iter().any(|var| var.ty.is_integer()) { 64 } else { 1 };
     if most * width < MANY {
         return work();
     }

@@ -33,7 +33,7 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     let input = input::read(&args.source, said)?;
     let formulas = input::bytes(&args.formula, said)?;
     let refuse = |said: &mut Said, message: String| {
-        said.err.push_str(&format!("error: {}: {message}\n", input.name));
+        said.err.push_str(&format!("error: {}: {message}\n", input.name()));
         Status::BadInput
     };
     let program = &input.program;
@@ -46,7 +46,7 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);
-        render(&Shown { name: &name, text: &source, lines: &lines }, &flaws, said);
+        render(&[Shown { name: &name, text: &source, lines: &lines }], &flaws, said);
         Status::BadInput
     })?;
     if args.question.stats {

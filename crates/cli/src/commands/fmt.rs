@@ -30,7 +30,7 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
             let text =
                 if source::not_text(&bytes).is_some() { String::new() } else { source::decode(&bytes) };
             let lines = LineIndex::new(&text);
-            render(&Shown { name: &name, text: &text, lines: &lines }, &diagnostics, said);
+            render(&[Shown { name: &name, text: &text, lines: &lines }], &diagnostics, said);
             return Status::BadInput;
         }
     };

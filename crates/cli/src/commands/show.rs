@@ -12,8 +12,8 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
     with_program(args, said, |input, program, out| {
         if !program.is_sequential() {
             let _ = writeln!(out, "threads");
-            for thread in program.threads.iter() {
-                let main = &program.procs[thread.main];
+            for thread in program.threads().iter() {
+                let main = &program.procs()[thread.main];
                 let (line, _) = input.position(main.span);
                 let _ = match is_hidden(main) {
                     true => writeln!(out, "          {}, if it is started", thread.name),
@@ -21,10 +21,10 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
                 };
             }
         }
-        let mut sizes: Table<ProcId, usize> = Table::filled(program.procs.len(), 0);
-        program.locs.iter().for_each(|loc| sizes[loc.proc] += 1);
+        let mut sizes: Table<ProcId, usize> = Table::filled(program.procs().len(), 0);
+        program.locs().iter().for_each(|loc| sizes[loc.proc] += 1);
         let _ = writeln!(out, "procedures");
-        for (id, proc) in program.procs.pairs().filter(|(_, proc)| !is_hidden(proc)) {
+        for (id, proc) in program.procs().pairs().filter(|(_, proc)| !is_hidden(proc)) {
             let (line, _) = input.position(proc.span);
             let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
             let params = count(proc.params, "parameter");
@@ -34,14 +34,14 @@ pub fn list(args: &Source, said: &mut Said) -> Status {
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
-        for label in &program.labels {
-            let loc = program.locs[label.loc];
+        for label in program.labels() {
+            let loc = program.locs()[label.loc];
             let (line, _) = input.position(loc.span);
-            let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs[loc.proc].name, label.name);
+            let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs()[loc.proc].name, label.name);
         }
         let _ = writeln!(out, "properties checked by default");
         for query in properties::queries(input, &[]).unwrap_or_default() {
-            let (line, _) = input.position(program.locs[query.locs()[0]].span);
+            let (line, _) = input.position(program.locs()[query.locs()[0]].span);
             let _ = writeln!(out, "  {line:>6}  {}", query.name);
         }
     })

@@ -8,7 +8,7 @@ use postbop_front::Format;
 /// Warns of options that make no difference for this program.
 pub fn warn(args: &Check, input: &Input, said: &mut Said) {
     let sequential = input.program.is_sequential();
-    let starts = !input.program.no_room.is_empty() || input.program.threads.len() > 1;
+    let starts = !input.program.no_room().is_empty() || input.program.threads().len() > 1;
     let dialect = !matches!(args.source.dialect, Dialect::Auto);
     let threads = "the program has one thread";
     let checks = [
@@ -18,6 +18,6 @@ pub fn warn(args: &Check, input: &Input, said: &mut Said) {
         ("--dialect", dialect && input.format != Format::Program, format!("this is {}", input.format.name())),
     ];
     for (option, _, why) in checks.iter().filter(|(_, idle, _)| *idle && !said.quiet) {
-        said.err.push_str(&format!("warning: {}: `{option}` does nothing here: {why}\n", input.name));
+        said.err.push_str(&format!("warning: {}: `{option}` does nothing here: {why}\n", input.name()));
     }
 }

@@ -6,7 +6,7 @@
 use crate::said::Said;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use postbop_front::{Diagnostic, LineIndex, Severity};
-use postbop_ir::Span;
+use postbop_ir::{Id, Span};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::ops::Range;
@@ -19,6 +19,7 @@ const WIDEST: usize = 100;
 const MOST: usize = 110;
 
 /// A file that diagnostics are about.
+#[derive(Clone, Copy)]
 pub struct Shown<'a> {
     /// What users call it.
     pub name: &'a str,
@@ -28,24 +29,27 @@ pub struct Shown<'a> {
     pub lines: &'a LineIndex,
 }
 
-/// Draws the diagnostics of a file; keeps them as data if the report is for programs.
-pub fn render(file: &Shown, diagnostics: &[Diagnostic], said: &mut Said) {
+/// Draws diagnostics file by file, as their spans name them; keeps them as data if the report is for programs.
+pub fn render(files: &[Shown], diagnostics: &[Diagnostic], said: &mut Said) {
     let renderer = if said.color { Renderer::styled() } else { Renderer::plain() };
-    let wanted = diagnostics.iter().filter(|diagnostic| diagnostic.is_error() || !said.quiet);
-    let wanted: Vec<&Diagnostic> = wanted.collect();
-    if let Some(list) = &mut said.diagnostics {
-        list.extend(wanted.iter().map(|diagnostic| as_json(file, diagnostic)));
-    }
-    for diagnostic in wanted.iter().take(MOST) {
-        draw(&renderer, file, diagnostic, &mut said.err);
-    }
-    if wanted.len() > MOST {
-        let _ = writeln!(said.err, "… and {} more", wanted.len() - MOST);
-    }
-    let errors = wanted.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    if errors > 0 {
-        let s = if errors == 1 { "" } else { "s" };
-        let _ = writeln!(said.err, "{}: {errors} error{s}", file.name);
+    for (at, file) in files.iter().enumerate() {
+        let about = diagnostics.iter().filter(|diagnostic| diagnostic.span.file.index() == at);
+        let wanted: Vec<&Diagnostic> =
+            about.filter(|diagnostic| diagnostic.is_error() || !said.quiet).collect();
+        if let Some(list) = &mut said.diagnostics {
+            list.extend(wanted.iter().map(|diagnostic| as_json(file, diagnostic)));
+        }
+        for diagnostic in wanted.iter().take(MOST) {
+            draw(&renderer, files, diagnostic, &mut said.err);
+        }
+        if wanted.len() > MOST {
+            let _ = writeln!(said.err, "… and {} more", wanted.len() - MOST);
+        }
+        let errors = wanted.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        if errors > 0 {
+            let s = if errors == 1 { "" } else { "s" };
+            let _ = writeln!(said.err, "{}: {errors} error{s}", file.name);
+        }
     }
 }
 
@@ -72,27 +76,24 @@ fn as_json(file: &Shown, diagnostic: &Diagnostic) -> Value {
     value
 }
 
-fn draw(renderer: &Renderer, file: &Shown, diagnostic: &Diagnostic, out: &mut String) {
-    let Shown { name, text, lines } = *file;
+fn draw(renderer: &Renderer, files: &[Shown], diagnostic: &Diagnostic, out: &mut String) {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let main = Window::new(text, lines, diagnostic.span);
-    let notes: Vec<(Window, &str)> = diagnostic
-        .notes
-        .iter()
-        .map(|(span, note)| (Window::new(text, lines, *span), note.as_str()))
-        .collect();
+    let main = Window::new(files, diagnostic.span);
+    let notes: Vec<(Window, &str)> =
+        diagnostic.notes.iter().map(|(span, note)| (Window::new(files, *span), note.as_str())).collect();
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.text());
     let mark = AnnotationKind::Primary.span(main.mark.clone()).label(diagnostic.label.as_deref());
-    let mut group: Group = title.element(main.snippet().path(name).annotation(mark));
+    let mut group: Group = title.element(main.snippet().annotation(mark));
     for (window, note) in &notes {
         let mark = AnnotationKind::Context.span(window.mark.clone()).label(*note);
-        group = group.element(window.snippet().path(name).annotation(mark));
+        group = group.element(window.snippet().annotation(mark));
     }
     if main.cut {
         // The drawing counts columns from where the window begins.
+        let Shown { text, lines, .. } = files[diagnostic.span.file.index()];
         let (line, column) = lines.line_column(text, diagnostic.span.start);
         group = group.element(Level::NOTE.message(format!("at line {line}, column {column}")));
     }
@@ -105,6 +106,7 @@ fn draw(renderer: &Renderer, file: &Shown, diagnostic: &Diagnostic, out: &mut St
 
 /// The part of a line that is shown.
 struct Window<'t> {
+    name: &'t str,
     source: &'t str,
     line: usize,
     mark: Range<usize>,
@@ -113,7 +115,8 @@ struct Window<'t> {
 }
 
 impl<'t> Window<'t> {
-    fn new(text: &'t str, lines: &LineIndex, span: Span) -> Self {
+    fn new(files: &[Shown<'t>], span: Span) -> Self {
+        let Shown { name, text, lines } = files[span.file.index()];
         let at = (span.start as usize).min(text.len());
         let (line, _) = lines.line_column(text, at as u32);
         let whole = lines.line(text, line);
@@ -124,11 +127,11 @@ impl<'t> Window<'t> {
         let right = boundary(whole, (to + MARGIN).min(whole.len()));
         let (left, right) = if whole.len() <= WIDEST + 2 * MARGIN { (0, whole.len()) } else { (left, right) };
         let mark = from - left..boundary(whole, to).max(from) - left;
-        Window { source: &whole[left..right], line, mark, cut: left > 0 }
+        Window { name, source: &whole[left..right], line, mark, cut: left > 0 }
     }
 
     fn snippet(&self) -> Snippet<'t, annotate_snippets::Annotation<'t>> {
-        Snippet::source(self.source).line_start(self.line)
+        Snippet::source(self.source).line_start(self.line).path(self.name)
     }
 }
 

@@ -10,7 +10,7 @@ use super::repeats::repeats;
 use super::words::{Values, Words};
 use crate::args::Detail;
 use postbop_ir::replay::{Change, Changes, Completed};
-use postbop_ir::{Action, Context, Id, ProcId, Program, SegmentId, Step, Trace, VarId};
+use postbop_ir::{Action, Context, Id, ProcId, Program, SegmentId, Step, Trace, Value, VarId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -58,11 +58,11 @@ pub fn tell(words: &Words, trace: &Trace, changes: &[Changes], detail: Detail) -
     };
     let headings = program.is_sequential();
     let globals = trace.initial.iter().copied().filter(|(var, _)| program.is_global(*var)).collect();
-    let page = Page::new(if headings { 0 } else { program.threads.len() });
+    let page = Page::new(if headings { 0 } else { program.threads().len() });
     let mut teller = Teller { words, program, trace, segments, headings, globals, page };
-    let mut threads: Vec<Option<Thread>> = (0..=program.threads.len()).map(|_| None).collect();
+    let mut threads: Vec<Option<Thread>> = (0..=program.threads().len()).map(|_| None).collect();
     for (context, changes) in trace.contexts.iter().zip(changes) {
-        let slot = context.thread.map_or(program.threads.len(), |thread| thread.index());
+        let slot = context.thread.map_or(program.threads().len(), |thread| thread.index());
         let again = threads[slot].is_some();
         let mut thread = threads[slot].take().unwrap_or_else(|| teller.begin(context));
         teller.heading(context, &thread, again);
@@ -77,7 +77,7 @@ fn returns(program: &Program, steps: &[Step]) -> BTreeMap<usize, usize> {
     let mut open = Vec::new();
     let mut found = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
-        match program.edges[step.edge].action {
+        match program.edges()[step.edge].action {
             Action::Call { .. } if step.call.is_none() => open.push(at),
             Action::Return(_) => found.extend(open.pop().map(|call| (call, at))),
             _ => {}
@@ -90,10 +90,10 @@ impl<'a> Teller<'a> {
     /// A thread at its start.
     fn begin(&self, context: &Context) -> Thread {
         let proc = match context.thread {
-            Some(thread) => self.program.threads[thread].main,
-            None => self.program.prologue.expect("a replayed trace has a prologue only if the program has"),
+            Some(thread) => self.program.threads()[thread].main,
+            None => self.program.prologue().expect("a replayed trace has a prologue only if the program has"),
         };
-        let locals = &self.program.procs[proc].locals;
+        let locals = &self.program.procs()[proc].locals;
         let known = self.trace.initial.iter().copied().filter(|(var, _)| locals.contains(var)).collect();
         let lane = context.thread.map(|thread| thread.index()).filter(|_| !self.headings);
         Thread { lane, stack: vec![Open { proc, locals: known }] }
@@ -104,7 +104,7 @@ impl<'a> Teller<'a> {
         match context.steps.split_last() {
             Some((last, before))
                 if context.thread.is_none()
-                    && matches!(self.program.edges[last.edge].action, Action::Return(_)) =>
+                    && matches!(self.program.edges()[last.edge].action, Action::Return(_)) =>
             {
                 before
             }
@@ -114,7 +114,7 @@ impl<'a> Teller<'a> {
 
     /// The line with which a context begins.
     fn heading(&mut self, context: &Context, thread: &Thread, again: bool) {
-        let Some(name) = context.thread.map(|thread| &self.program.threads[thread].name) else {
+        let Some(name) = context.thread.map(|thread| &self.program.threads()[thread].name) else {
             if !context.steps.is_empty() || !self.globals.is_empty() {
                 let values = self.words.list(some(&self.seen(thread)));
                 self.line(thread, 0, None, "start".into(), values);
@@ -125,7 +125,7 @@ impl<'a> Teller<'a> {
             return self.enter(thread, Some(&self.globals.clone()));
         }
         let inside = thread.stack.last().filter(|_| thread.stack.len() > 1);
-        let inside = inside.map(|open| format!(" in {}", self.program.procs[open.proc].name));
+        let inside = inside.map(|open| format!(" in {}", self.program.procs()[open.proc].name));
         let text = match again {
             true => format!("{name} goes on{}", inside.unwrap_or_default()),
             false => name.to_owned(),
@@ -137,7 +137,7 @@ impl<'a> Teller<'a> {
     /// The heading of a procedure that is entered: its parameters, and what else is known of its locals.
     fn enter(&mut self, thread: &Thread, globals: Option<&Values>) {
         let open = thread.stack.last().expect("it was entered");
-        let proc = &self.program.procs[open.proc];
+        let proc = &self.program.procs()[open.proc];
         let of = |vars: &[VarId]| {
             let known = vars.iter().filter_map(|var| Some((*var, *open.locals.get(var)?)));
             known.collect::<Values>()
@@ -214,7 +214,7 @@ impl<'a> Teller<'a> {
         caller.next += 1;
         if self.headings {
             let open = thread.stack.last().expect("the caller is there");
-            let text = format!("back in {}", self.program.procs[open.proc].name);
+            let text = format!("back in {}", self.program.procs()[open.proc].name);
             let values = self.words.list(some(&self.seen(thread)));
             self.line(thread, thread.stack.len() - 1, None, text, values);
         }
@@ -265,12 +265,12 @@ impl<'a> Teller<'a> {
 
     /// Whether a step is a further one of the same statement, with nothing to say about which way it went.
     fn is_same_statement(&self, before: &Step, step: &Step) -> bool {
-        let span = |step: &Step| self.program.edges[step.edge].span;
+        let span = |step: &Step| self.program.edges()[step.edge].span;
         before.edge != step.edge && span(before) == span(step) && self.words.branch(step.edge).is_empty()
     }
 
     fn is_call(&self, step: &Step) -> bool {
-        matches!(self.program.edges[step.edge].action, Action::Call { .. })
+        matches!(self.program.edges()[step.edge].action, Action::Call { .. })
     }
 
     fn told_step(&mut self, thread: &Thread, step: &Step, values: String) {
@@ -281,7 +281,7 @@ impl<'a> Teller<'a> {
     /// What a step changes; of one that chooses, also what it chose again.
     fn chosen(&self, thread: &Thread, step: &Step, change: &[Change]) -> Vec<Change> {
         let mut all = change.to_vec();
-        let action = &self.program.edges[step.edge].action;
+        let action = &self.program.edges()[step.edge].action;
         if !step.choices().is_empty() && !matches!(action, Action::Call { .. }) {
             let seen = self.seen(thread);
             let again = action.writes().filter(|var| !change.iter().any(|(other, _)| other == var));
@@ -308,7 +308,7 @@ impl<'a> Teller<'a> {
 
     /// What a step does to the stack and to what is known.
     fn apply(&mut self, thread: &mut Thread, step: &Step, change: &[Change]) {
-        match self.program.edges[step.edge].action {
+        match self.program.edges()[step.edge].action {
             Action::Call { callee, .. } if step.call.is_none() => {
                 thread.stack.push(Open { proc: callee, locals: Values::new() });
             }
@@ -345,6 +345,6 @@ impl<'a> Teller<'a> {
     }
 }
 
-fn some(values: &Values) -> impl Iterator<Item = (VarId, Option<i64>)> {
+fn some(values: &Values) -> impl Iterator<Item = (VarId, Option<Value>)> {
     values.iter().map(|(&var, &value)| (var, Some(value)))
 }

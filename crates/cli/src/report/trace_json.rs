@@ -10,9 +10,9 @@
 use super::words::Words;
 use postbop_ir::replay::{Change, Changes, Completed};
 use postbop_ir::{
-    Context, Id, Program, Rejected, Segment, SegmentId, Step, Table, ThreadId, Trace, VarId, text,
+    Context, Id, Program, Rejected, Segment, SegmentId, Step, Table, ThreadId, Trace, Value, VarId, text,
 };
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 
 /// The form of traces.
@@ -83,7 +83,7 @@ impl Writer<'_> {
         shortened: bool,
     ) -> io::Result<()> {
         let name = match context.thread {
-            Some(thread) => self.words.program.threads[thread].name.as_str(),
+            Some(thread) => self.words.program.threads()[thread].name.as_str(),
             None => "start",
         };
         write!(
@@ -113,12 +113,12 @@ impl Writer<'_> {
                 out,
                 "{}{{\"procedure\":{},\"proc\":{},\"entry\":{},",
                 if id.index() == 0 { "" } else { "," },
-                json!(self.words.program.procs[*proc].name),
+                json!(self.words.program.procs()[*proc].name),
                 proc.index(),
                 self.values(entry),
             )?;
             self.steps(out, "steps", steps, 0..steps.len(), &completed.changes(id))?;
-            write!(out, ",\"exit\":{},\"results\":{}}}", self.values(exit), json!(results))?;
+            write!(out, ",\"exit\":{},\"results\":{}}}", self.values(exit), numbers(results))?;
         }
         out.write_all(b"]")
     }
@@ -143,12 +143,15 @@ impl Writer<'_> {
 
     fn step(&self, out: &mut dyn Write, step: &Step, change: &[Change]) -> io::Result<()> {
         let Words { input, program, .. } = *self.words;
-        let (line, column) = input.position(program.edges[step.edge].span);
+        let (line, column) = input.position(program.edges()[step.edge].span);
         let source = json!(input.statement(program, step.edge));
         let edge = step.edge.index();
         write!(out, "{{\"edge\":{edge},\"line\":{line},\"column\":{column},\"source\":{source}")?;
+        if let Some(file) = input.beside(program.edges()[step.edge].span) {
+            write!(out, ",\"file\":{}", json!(file))?;
+        }
         if !step.choices().is_empty() {
-            write!(out, ",\"choices\":{}", json!(step.choices()))?;
+            write!(out, ",\"choices\":{}", numbers(step.choices()))?;
         }
         if let Some(call) = step.call {
             write!(out, ",\"call\":{}", call.index())?;
@@ -162,14 +165,14 @@ impl Writer<'_> {
         out.write_all(b"}")
     }
 
-    fn values(&self, values: &[(VarId, i64)]) -> Value {
+    fn values(&self, values: &[(VarId, Value)]) -> Json {
         self.known(values.iter().map(|&(var, value)| (var, Some(value))))
     }
 
-    fn known(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> Value {
-        let vars = &self.words.program.vars;
-        let item = |(var, value): (VarId, Option<i64>)| json!({ "name": vars[var].name, "var": var.index(), "value": value });
-        Value::Array(values.map(item).collect())
+    fn known(&self, values: impl Iterator<Item = (VarId, Option<Value>)>) -> Json {
+        let vars = self.words.program.vars();
+        let item = |(var, value): (VarId, Option<Value>)| json!({ "name": vars[var].name, "var": var.index(), "value": value.map(Value::get) });
+        Json::Array(values.map(item).collect())
     }
 }
 
@@ -178,11 +181,11 @@ fn rejected(rejected: Rejected) -> io::Error {
 }
 
 /// Reads a trace; what is missing in it, or not of the right form.
-pub fn parse(value: &Value) -> Result<Trace, String> {
+pub fn parse(value: &Json) -> Result<Trace, String> {
     if value.get("shortened").is_some() {
         return Err("was too long to be written in full, and cannot be replayed".into());
     }
-    match value.get("schema").and_then(Value::as_str) {
+    match value.get("schema").and_then(Json::as_str) {
         Some(SCHEMA) => {}
         Some(other) => return Err(format!("is of schema `{other}`; this version reads `{SCHEMA}`")),
         None if value.get("frames").is_some() => {
@@ -200,28 +203,28 @@ pub fn parse(value: &Value) -> Result<Trace, String> {
     })
 }
 
-fn field<T>(value: &Value, key: &str, read: impl Fn(&Value) -> Option<T>) -> Result<T, String> {
+fn field<T>(value: &Json, key: &str, read: impl Fn(&Json) -> Option<T>) -> Result<T, String> {
     let part = value.get(key).ok_or_else(|| format!("is not a trace: `{key}` is missing"))?;
     read(part).ok_or_else(|| format!("is not a trace: `{key}` does not have the form it should"))
 }
 
-fn list<T>(value: &Value, item: impl Fn(&Value) -> Option<T>) -> Option<Vec<T>> {
+fn list<T>(value: &Json, item: impl Fn(&Json) -> Option<T>) -> Option<Vec<T>> {
     value.as_array()?.iter().map(item).collect()
 }
 
-fn context(value: &Value) -> Option<Context> {
+fn context(value: &Json) -> Option<Context> {
     let thread = value.get("thread")?;
     let thread = if thread.is_null() { None } else { Some(id::<ThreadId>(thread)?) };
     Some(Context { thread, steps: list(value.get("steps")?, step)? })
 }
 
-fn segment(value: &Value) -> Option<Segment> {
+fn segment(value: &Json) -> Option<Segment> {
     let (proc, entry) = (id(value.get("proc")?)?, pairs(value.get("entry")?)?);
     let (exit, results) = (pairs(value.get("exit")?)?, list(value.get("results")?, number_or_null)?);
     Some(Segment { proc, entry, steps: list(value.get("steps")?, step)?, exit, results })
 }
 
-fn step(value: &Value) -> Option<Step> {
+fn step(value: &Json) -> Option<Step> {
     let choices = match value.get("choices") {
         None => Vec::new(),
         Some(choices) => list(choices, number_or_null)?,
@@ -237,14 +240,22 @@ fn step(value: &Value) -> Option<Step> {
     }
 }
 
-fn id<I: Id>(value: &Value) -> Option<I> {
+fn id<I: Id>(value: &Json) -> Option<I> {
     u32::try_from(value.as_u64()?).ok().map(|number| I::new(number as usize))
 }
 
-fn number_or_null(value: &Value) -> Option<Option<i64>> {
-    if value.is_null() { Some(None) } else { value.as_i64().map(Some) }
+fn number(value: &Json) -> Option<Value> {
+    value.as_i64().map(Value::new)
 }
 
-fn pairs(value: &Value) -> Option<Vec<(VarId, i64)>> {
-    list(value, |item| Some((id(item.get("var")?)?, item.get("value")?.as_i64()?)))
+fn numbers(values: &[Option<Value>]) -> Json {
+    values.iter().map(|value| value.map(Value::get)).collect()
+}
+
+fn number_or_null(value: &Json) -> Option<Option<Value>> {
+    if value.is_null() { Some(None) } else { number(value).map(Some) }
+}
+
+fn pairs(value: &Json) -> Option<Vec<(VarId, Value)>> {
+    list(value, |item| Some((id(item.get("var")?)?, number(item.get("value")?)?)))
 }

@@ -1,11 +1,11 @@
 //! Room `cli/report`: how steps and values are put into words.
 
 use crate::input::Input;
-use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, VarId};
+use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, Value, VarId};
 use std::collections::{BTreeMap, HashMap};
 
 /// The values known at some point.
-pub type Values = BTreeMap<VarId, i64>;
+pub type Values = BTreeMap<VarId, Value>;
 
 /// How steps and values are put into words.
 pub struct Words<'a> {
@@ -21,33 +21,38 @@ impl<'a> Words<'a> {
     /// The words for a program.
     pub fn new(input: &'a Input) -> Self {
         let program = &input.program;
-        let checks = program.checks.iter().map(|check| (check.loc, check.kind)).collect();
-        let labels = program.labels.iter().rev().map(|label| (label.loc, label.name.as_str())).collect();
+        let checks = program.checks().iter().map(|check| (check.loc, check.kind)).collect();
+        let labels = program.labels().iter().rev().map(|label| (label.loc, label.name.as_str())).collect();
         Words { input, program, checks, labels }
     }
 
     /// The line and the statement of a step.
     pub fn step(&self, edge: EdgeId) -> (Option<usize>, String) {
-        let (line, _) = self.input.position(self.program.edges[edge].span);
+        let span = self.program.edges()[edge].span;
+        let (line, _) = self.input.position(span);
         let text = format!("{}{}", self.input.statement(self.program, edge), self.branch(edge));
-        ((!self.input.text.is_empty()).then_some(line), text)
+        match self.input.beside(span) {
+            Some(file) => (None, format!("{text}  (line {line} of .{file})")),
+            None => ((!self.input.text().is_empty()).then_some(line), text),
+        }
     }
 
     /// Values by name.
-    pub fn list(&self, values: impl Iterator<Item = (VarId, Option<i64>)>) -> String {
-        let shown = values.filter(|(var, _)| !self.program.vars[*var].is_hidden());
-        let item =
-            |(var, value): (VarId, Option<i64>)| Some(format!("{}={}", self.program.vars[var].name, value?));
+    pub fn list(&self, values: impl Iterator<Item = (VarId, Option<Value>)>) -> String {
+        let shown = values.filter(|(var, _)| !self.program.vars()[*var].is_hidden());
+        let item = |(var, value): (VarId, Option<Value>)| {
+            Some(format!("{}={}", self.program.vars()[var].name, value?))
+        };
         shown.filter_map(item).collect::<Vec<_>>().join(", ")
     }
 
     /// Which way was taken: of two assumptions for one piece of text, the first is where it is true; of several jumps, the
     /// label says it.
     pub fn branch(&self, edge: EdgeId) -> String {
-        let data = &self.program.edges[edge];
+        let data = &self.program.edges()[edge];
         let siblings = self.program.leaving(data.from);
         let alike = |&&other: &&EdgeId| {
-            let other = &self.program.edges[other];
+            let other = &self.program.edges()[other];
             other.span == data.span && matches!(other.action, Action::Assume(_))
         };
         if siblings.len() < 2 || siblings.iter().filter(alike).count() < siblings.len() {
@@ -59,7 +64,7 @@ impl<'a> Words<'a> {
         if siblings.len() > 2 {
             return String::new();
         }
-        let checked = self.checks.contains_key(&self.program.edges[siblings[1]].to);
+        let checked = self.checks.contains_key(&self.program.edges()[siblings[1]].to);
         match (edge == siblings[0], checked) {
             (true, false) => "  [yes]",
             (false, false) => "  [no]",
@@ -71,7 +76,7 @@ impl<'a> Words<'a> {
 
     /// Of a step to a failed check of an array access: the index, and the length of the array.
     pub fn out_of_range(&self, edge: EdgeId, values: impl FnOnce() -> Values) -> Option<String> {
-        let data = &self.program.edges[edge];
+        let data = &self.program.edges()[edge];
         let fails = self.checks.get(&data.to) == Some(&CheckKind::Bounds);
         let Action::Assume(condition) = &data.action else { return None };
         fails
@@ -83,10 +88,10 @@ impl<'a> Words<'a> {
 
 /// The index and the length in a condition that an index is out of range, as the front end writes it: the index, the
 /// length, a comparison.
-fn bounds(condition: &Expr, values: &Values) -> Option<(i64, i64)> {
+fn bounds(condition: &Expr, values: &Values) -> Option<(Value, i64)> {
     let compared = condition.code.iter().position(|op| matches!(op, Op::Lt | Op::Le))?;
     let Op::Const(_, last) = *condition.code.get(compared.checked_sub(1)?)? else { return None };
-    let length = if condition.code[compared] == Op::Lt { last } else { last + 1 };
+    let length = if condition.code[compared] == Op::Lt { last.get() } else { last.get() + 1 };
     match condition.code[..compared - 1] {
         [Op::Var(var)] => Some((*values.get(&var)?, length)),
         [Op::Const(_, index)] => Some((index, length)),

@@ -321,7 +321,11 @@ fn a_pushdown_system_is_read_with_what_stands_beside_it() {
     assert!(postbop(&["check", path, "--allow-empty"]).with(0).out.contains("nothing to check"));
     postbop(&["check", path, "--target", "1.2"]).with(1);
     scratch("system.spec", "2|1\n");
-    assert!(postbop(&["check", path]).with(1).out.contains("0 1 -> 1 2 1"));
+    let told = postbop(&["check", path]).with(1).out;
+    assert!(told.contains("0|1  (line 1 of .init)") && told.contains("0 1 -> 1 2 1"), "{told}");
+    let report = postbop(&["check", path, "--format", "json"]).with(1).out;
+    assert!(report.contains(r#""source":"0|1","file":"init""#), "{report}");
+    postbop(&["replay", path, scratch("system.json", report).to_str().expect("plain names")]).with(0);
     scratch("system.spec", "2|2\n");
     postbop(&["check", path]).with(0);
     scratch("system.spec", "2|x\n");

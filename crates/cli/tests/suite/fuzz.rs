@@ -9,7 +9,7 @@ use crate::common::{bytes, cases, files_below, root, say, scratch};
 use postbop_engine::Budget;
 use postbop_engine::fixpoint::{library::LIBRARY, run::run};
 use postbop_front::{Options, read};
-use postbop_ir::{text, validate};
+use postbop_ir::text;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -145,10 +145,6 @@ fn mutate(rng: &mut Rng, sources: &[Vec<u8>], pieces: &[&str]) -> Vec<u8> {
 /// What is wrong with how this was read as a graph; whether it was a program.
 fn examine_graph(bytes: &[u8]) -> Result<bool, String> {
     let Ok(program) = text::parse(&String::from_utf8_lossy(bytes)) else { return Ok(false) };
-    // What is not well formed has no printed form.
-    if !validate(&program).is_empty() {
-        return Ok(false);
-    }
     match text::parse(&text::print(&program)) {
         Ok(back) if back == program => Ok(true),
         _ => Err("is a graph that does not print back".into()),
@@ -164,11 +160,10 @@ fn examine(bytes: &[u8]) -> Result<bool, String> {
     }
     let _ = postbop_front::format(bytes, Options::default());
     let Some(program) = first.program else { return Ok(false) };
-    if let Some(flaw) = validate(&program).first() {
-        return Err(format!("makes a graph that is not well formed: {flaw}"));
-    }
-    if text::parse(&text::print(&program)).as_ref() != Ok(&program) {
-        return Err("makes a graph that does not print back".into());
+    match text::parse(&text::print(&program)) {
+        Ok(back) if back == program => {}
+        Ok(_) => return Err("makes a graph that does not print back".into()),
+        Err(flaw) => return Err(format!("makes a graph that does not read back: {flaw}")),
     }
     formats(bytes, &program).map(|()| true)
 }

@@ -4,14 +4,15 @@
 //! every gap with a random value, as if the trace were a list of instructions. A trace that replay accepts must be
 //! followed to its end whatever the gaps are filled with.
 
-use postbop_ir::eval::{Cell, Context, eval};
+use postbop_ir::eval::{Cell, Env, eval};
 use postbop_ir::{
-    Action, EdgeId, Expr, LocId, ProcId, Program, Segment, SegmentId, Step, ThreadId, Trace, Type, VarId,
+    Action, EdgeId, Expr, LocId, ProcId, Program, Segment, SegmentId, Step, ThreadId, Trace, Type, Value,
+    VarId,
 };
 use std::collections::BTreeMap;
 use xtask::rng::Rng;
 
-type Values = BTreeMap<VarId, i64>;
+type Values = BTreeMap<VarId, Value>;
 
 /// An activation that is being followed: of a completed call, or one whose steps are those of the context.
 struct Active<'t> {
@@ -35,10 +36,10 @@ struct Follower<'t> {
 
 struct Pair<'a> {
     old: [&'a Values; 2],
-    new: &'a [(VarId, i64)],
+    new: &'a [(VarId, Value)],
 }
 
-impl Context for Pair<'_> {
+impl Env for Pair<'_> {
     fn current(&self, var: VarId) -> Cell {
         Cell::Known(*self.old[0].get(&var).or(self.old[1].get(&var)).expect("variables in scope have values"))
     }
@@ -67,9 +68,9 @@ pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng
         let value = follower.given(&trace.initial, var)?;
         follower.globals.insert(var, value);
     }
-    let main = &program.procs[program.main];
+    let main = &program.procs()[program.main()];
     if trace.initial.iter().any(|(var, _)| {
-        !main.locals.contains(var) && !program.vars.get(*var).is_some_and(|_| program.is_global(*var))
+        !main.locals.contains(var) && !program.vars().get(*var).is_some_and(|_| program.is_global(*var))
     }) {
         return Err("a start that is not so".into());
     }
@@ -78,22 +79,22 @@ pub fn follow(program: &Program, trace: &Trace, targets: &[LocId], rng: &mut Rng
         .iter()
         .map(|&var| follower.given(&trace.initial, var))
         .collect::<Result<Vec<_>, _>>()?;
-    let locals: Vec<(VarId, i64)> =
+    let locals: Vec<(VarId, Value)> =
         trace.initial.iter().copied().filter(|(var, _)| main.locals[main.params..].contains(var)).collect();
-    follower.enter(program.main, &locals, None, &args)?;
+    follower.enter(program.main(), &locals, None, &args)?;
     let end = follower.run()?;
     if targets.contains(&end) { Ok(()) } else { Err("does not end in a target".into()) }
 }
 
 impl<'t> Follower<'t> {
-    fn random(&mut self, ty: Type) -> i64 {
-        let width = (ty.max() as i128 - ty.min() as i128 + 1) as u128;
-        (ty.min() as i128 + (u128::from(self.rng.bits()) % width) as i128) as i64
+    fn random(&mut self, ty: Type) -> Value {
+        let width = (ty.max().get() as i128 - ty.min().get() as i128 + 1) as u128;
+        Value::new((ty.min().get() as i128 + (u128::from(self.rng.bits()) % width) as i128) as i64)
     }
 
     /// The value that a list gives a variable; any, if none.
-    fn given(&mut self, list: &[(VarId, i64)], var: VarId) -> Result<i64, String> {
-        let ty = self.program.vars[var].ty;
+    fn given(&mut self, list: &[(VarId, Value)], var: VarId) -> Result<Value, String> {
+        let ty = self.program.vars()[var].ty;
         match list.iter().find(|(other, _)| *other == var) {
             Some(&(_, value)) if !ty.contains(value) => Err("a value outside its type".into()),
             Some(&(_, value)) => Ok(value),
@@ -104,11 +105,11 @@ impl<'t> Follower<'t> {
     fn enter(
         &mut self,
         proc: ProcId,
-        entry: &[(VarId, i64)],
+        entry: &[(VarId, Value)],
         segment: Option<(SegmentId, &'t Segment)>,
-        args: &[i64],
+        args: &[Value],
     ) -> Result<(), String> {
-        let proc = self.program.procs.get(proc).ok_or("no such procedure")?;
+        let proc = self.program.procs().get(proc).ok_or("no such procedure")?;
         let mut locals: Values = proc.params().iter().copied().zip(args.iter().copied()).collect();
         for &var in &proc.locals[proc.params..] {
             let value = self.given(entry, var)?;
@@ -142,7 +143,7 @@ impl<'t> Follower<'t> {
     fn run(&mut self) -> Result<LocId, String> {
         while let Some((step, last)) = self.step()? {
             let top = self.stack.last_mut().expect("main never leaves the stack");
-            let edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+            let edge = self.program.edges().get(step.edge).ok_or("no such edge")?;
             if edge.from != top.loc {
                 return Err("an edge from elsewhere".into());
             }
@@ -173,11 +174,11 @@ impl<'t> Follower<'t> {
     }
 
     /// The choices of a step, gaps filled.
-    fn choices(&mut self, step: &Step, types: Vec<Type>) -> Result<Vec<i64>, String> {
+    fn choices(&mut self, step: &Step, types: Vec<Type>) -> Result<Vec<Value>, String> {
         if types.len() != step.choices().len() {
             return Err("a wrong number of choices".into());
         }
-        let choose = |(ty, choice): (Type, &Option<i64>)| match *choice {
+        let choose = |(ty, choice): (Type, &Option<Value>)| match *choice {
             Some(value) if ty.contains(value) => Ok(value),
             Some(_) => Err("a choice outside its type".to_owned()),
             None => Ok(self.random(ty)),
@@ -185,11 +186,11 @@ impl<'t> Follower<'t> {
         types.into_iter().zip(step.choices()).map(choose).collect()
     }
 
-    fn values(&mut self, step: &Step, exprs: &[Expr], targets: &[VarId]) -> Result<Vec<i64>, String> {
+    fn values(&mut self, step: &Step, exprs: &[Expr], targets: &[VarId]) -> Result<Vec<Value>, String> {
         let choices = self.choices(step, exprs.iter().flat_map(Expr::choices).collect())?;
         let mut choices = choices.into_iter().map(Cell::Known);
         let top = self.stack.last().expect("it is there");
-        let mut new: Vec<(VarId, i64)> = Vec::new();
+        let mut new: Vec<(VarId, Value)> = Vec::new();
         let mut found = Vec::new();
         for (at, expr) in exprs.iter().enumerate() {
             // Only a constraint, which comes after all values, looks at new ones.
@@ -209,20 +210,20 @@ impl<'t> Follower<'t> {
         }
         match action {
             Action::Assume(condition) => match self.values(step, std::slice::from_ref(condition), &[])?[0] {
-                0 => Err("an assumption that fails".into()),
+                Value::FALSE => Err("an assumption that fails".into()),
                 _ => Ok(()),
             },
             Action::Assign { targets, values, constraint } => {
                 let exprs: Vec<Expr> = values.iter().chain(constraint).cloned().collect();
                 let found = self.values(step, &exprs, targets)?;
-                if found.get(targets.len()) == Some(&0) {
+                if found.get(targets.len()) == Some(&Value::FALSE) {
                     return Err("a constraint that fails".into());
                 }
                 targets.iter().zip(found).for_each(|(&var, value)| self.store(var, value));
                 Ok(())
             }
             Action::Havoc(vars) => {
-                let types = vars.iter().map(|&var| self.program.vars[var].ty).collect();
+                let types = vars.iter().map(|&var| self.program.vars()[var].ty).collect();
                 let found = self.choices(step, types)?;
                 vars.iter().zip(found).for_each(|(&var, value)| self.store(var, value));
                 Ok(())
@@ -231,7 +232,7 @@ impl<'t> Follower<'t> {
         }
     }
 
-    fn store(&mut self, var: VarId, value: i64) {
+    fn store(&mut self, var: VarId, value: Value) {
         let top = self.stack.last_mut().expect("it is there");
         let place = if self.program.is_global(var) { &mut self.globals } else { &mut top.locals };
         place.insert(var, value);
@@ -239,7 +240,7 @@ impl<'t> Follower<'t> {
 
     fn call(&mut self, step: &'t Step, args: &[Expr]) -> Result<(), String> {
         let args = self.values(step, args, &[])?;
-        let Action::Call { callee, .. } = &self.program.edges[step.edge].action else {
+        let Action::Call { callee, .. } = &self.program.edges()[step.edge].action else {
             unreachable!("a call")
         };
         let trace = self.trace;
@@ -257,7 +258,7 @@ impl<'t> Follower<'t> {
             }
             None if inside.is_some() => Err("an open call in a segment".into()),
             None => {
-                let proc = &self.program.procs[*callee];
+                let proc = &self.program.procs()[*callee];
                 if step.locals().iter().any(|(var, _)| !proc.locals[proc.params..].contains(var)) {
                     return Err("locals of another procedure".into());
                 }
@@ -266,7 +267,7 @@ impl<'t> Follower<'t> {
         }
     }
 
-    fn come_back(&mut self, returned: &[i64]) -> Result<(), String> {
+    fn come_back(&mut self, returned: &[Value]) -> Result<(), String> {
         let done = self.stack.pop().expect("it is there");
         if let Some((_, segment, _)) = done.segment {
             if segment.exit.iter().any(|(var, value)| self.globals.get(var) != Some(value)) {
@@ -279,7 +280,7 @@ impl<'t> Follower<'t> {
             }
         }
         let top = self.stack.last_mut().expect("a call has a caller");
-        let edge = &self.program.edges[top.call.take().expect("it called")];
+        let edge = &self.program.edges()[top.call.take().expect("it called")];
         top.loc = edge.to;
         let Action::Call { results, .. } = &edge.action else { unreachable!("a call") };
         for (result, &value) in results.iter().zip(returned) {

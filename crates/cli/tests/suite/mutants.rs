@@ -1,6 +1,6 @@
 //! Traces with one thing changed.
 
-use postbop_ir::{EdgeId, Id, ProcId, Program, SegmentId, Step, Table, ThreadId, Trace};
+use postbop_ir::{EdgeId, Id, ProcId, Program, SegmentId, Step, Table, ThreadId, Trace, Value};
 
 /// A changed trace.
 pub struct Mutant {
@@ -45,8 +45,10 @@ pub fn mutants(program: &Program, trace: &Trace) -> Vec<Mutant> {
 }
 
 /// Another value: a neighbour, or none that any type has.
-fn others(value: i64) -> [(i64, bool); 3] {
-    [(value ^ 1, false), (value.wrapping_add(2), false), (i64::MIN, true)]
+fn others(value: Value) -> [(Value, bool); 3] {
+    let number = value.get();
+    [(number ^ 1, false), (number.wrapping_add(2), false), (i64::MIN, true)]
+        .map(|(other, fatal)| (Value::new(other), fatal))
 }
 
 impl Maker<'_> {
@@ -90,7 +92,7 @@ impl Maker<'_> {
                 self.trace.segments[id].entry.clone()
             }
         };
-        fn entry(trace: &mut Trace, place: Place) -> &mut Vec<(postbop_ir::VarId, i64)> {
+        fn entry(trace: &mut Trace, place: Place) -> &mut Vec<(postbop_ir::VarId, Value)> {
             match place {
                 Place::Context(_) => &mut trace.initial,
                 Place::Segment(id) => &mut trace.segments[id].entry,
@@ -130,14 +132,14 @@ impl Maker<'_> {
         let (edge, choices, call) = (old.edge, old.choices().to_vec(), old.call);
         let program = self.program;
         for other in [EdgeId(edge.0.wrapping_sub(1)), EdgeId(edge.0 + 1), EdgeId(u32::MAX)] {
-            let elsewhere = program.edges.get(other).is_none_or(|o| o.from != program.edges[edge].from);
+            let elsewhere = program.edges().get(other).is_none_or(|o| o.from != program.edges()[edge].from);
             self.edit(place, at, &format!("edge {other}"), elsewhere, |step| step.edge = other);
         }
-        for &other in program.leaving(program.edges[edge].from) {
+        for &other in program.leaving(program.edges()[edge].from) {
             self.edit(place, at, &format!("sibling {other}"), false, |step| step.edge = other);
         }
         for (number, choice) in choices.iter().enumerate() {
-            for (value, fatal) in others(choice.unwrap_or(0)) {
+            for (value, fatal) in others(choice.unwrap_or(Value::ZERO)) {
                 let what = format!("choice {number} = {value}");
                 self.edit(place, at, &what, fatal, |step| {
                     choose(step, |choices| choices[number] = Some(value))
@@ -162,7 +164,7 @@ impl Maker<'_> {
                 });
             }
         }
-        let is_call = matches!(program.edges[edge].action, postbop_ir::Action::Call { .. });
+        let is_call = matches!(program.edges()[edge].action, postbop_ir::Action::Call { .. });
         for segment in self.trace.segments.ids() {
             self.edit(place, at, &format!("call {segment}"), !is_call, |step| step.call = Some(segment));
         }
@@ -187,7 +189,7 @@ impl Maker<'_> {
             });
         }
         for (at, result) in results.iter().enumerate() {
-            for (value, _) in others(result.unwrap_or(0)) {
+            for (value, _) in others(result.unwrap_or(Value::ZERO)) {
                 let what = format!("segment {id}: result {at} = {value}");
                 self.make(what, true, |trace| trace.segments[id].results[at] = Some(value));
             }
@@ -218,7 +220,7 @@ impl Maker<'_> {
 }
 
 /// Changes the choices of a step.
-fn choose(step: &mut Step, change: impl FnOnce(&mut Vec<Option<i64>>)) {
+fn choose(step: &mut Step, change: impl FnOnce(&mut Vec<Option<Value>>)) {
     let mut choices = step.choices().to_vec();
     change(&mut choices);
     let mut changed = Step::new(step.edge, choices).entering(step.locals().to_vec());

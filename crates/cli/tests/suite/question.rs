@@ -95,7 +95,7 @@ pub fn queries(program: &Program, label: Option<&str>) -> Result<Vec<Query>, Str
     }
     let check = |check: &postbop_ir::Check| Query::reach(format!("{:?}", check.kind), vec![check.loc]);
     let customary = ["ERROR", "SLIC_ERROR"].map(named).into_iter().filter(|query| !query.locs().is_empty());
-    Ok(program.checks.iter().map(check).chain(customary).collect())
+    Ok(program.checks().iter().map(check).chain(customary).collect())
 }
 
 fn labelled(program: &Program, name: &str) -> Vec<LocId> {
@@ -103,8 +103,8 @@ fn labelled(program: &Program, name: &str) -> Vec<LocId> {
         Some((proc, name)) => (Some(proc), name),
         None => (None, name),
     };
-    let here = |loc: LocId| proc.is_none_or(|proc| program.procs[program.locs[loc].proc].name == proc);
-    let labels = program.labels.iter().filter(|label| label.name == name && here(label.loc));
+    let here = |loc: LocId| proc.is_none_or(|proc| program.procs()[program.locs()[loc].proc].name == proc);
+    let labels = program.labels().iter().filter(|label| label.name == name && here(label.loc));
     labels.map(|label| label.loc).collect()
 }
 

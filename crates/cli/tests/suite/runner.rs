@@ -1,24 +1,24 @@
-//! One question put to the judge and to every engine, for any trace and for a shortest one.
+//! One question put to the oracle and to every engine, for any trace and for a shortest one.
 
 use crate::question::{Expectation, queries};
 use postbop_engine::{Budget, Engine, EngineChoice, Silent, Verdict, Why, engines, verify};
-use postbop_ir::oracle::judge;
+use postbop_ir::oracle::oracle;
 use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, replay};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// How long an engine may take for one question. All take much less; this is for a hang to become a failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// How many facts the judge may derive.
-const JUDGE_LIMIT: usize = 200_000;
+/// How many facts the oracle may derive.
+const ORACLE_LIMIT: usize = 200_000;
 
 /// What was counted.
 #[derive(Default)]
 pub struct Tally {
     /// Questions asked.
     pub questions: usize,
-    /// Questions the judge answered; the others were too large for it.
-    pub judged: usize,
+    /// Questions the oracle answered; the others were too large for it.
+    pub decided: usize,
     /// Answers of engines that were as expected.
     pub answers: usize,
     /// Traces replayed.
@@ -34,10 +34,10 @@ impl Tally {
     pub fn line(&self, part: &str) -> String {
         let refused: usize = self.refused.values().sum();
         let mut line = format!(
-            "{part}: {} questions, {} judged, {} answers of {} engines as expected, {} traces replayed, \
+            "{part}: {} questions, {} decided, {} answers of {} engines as expected, {} traces replayed, \
              {refused} refused, {} failures",
             self.questions,
-            self.judged,
+            self.decided,
             self.answers,
             engines().len(),
             self.traces,
@@ -72,16 +72,16 @@ impl Tally {
         let place = format!("{place}: {asked}");
         let Some(queries) = self.queries(&place, program, expected) else { return };
         let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
-        let judged = judge(program, &[&all], JUDGE_LIMIT).ok().map(|mut least| least.remove(0));
+        let decided = oracle(program, &[&all], ORACLE_LIMIT).ok().map(|mut least| least.remove(0));
         let steps = expected.steps.map(Length::from);
-        if let Some(least) = &judged {
-            self.judged += 1;
+        if let Some(least) = &decided {
+            self.decided += 1;
             let agrees = least.is_some() == expected.violated && (steps.is_none() || steps == *least);
             if !agrees {
-                self.failures.push(format!("{place}: the judge says {least:?}, expected {expected:?}"));
+                self.failures.push(format!("{place}: the oracle says {least:?}, expected {expected:?}"));
             }
         }
-        let least = steps.or(judged.flatten());
+        let least = steps.or(decided.flatten());
         for &engine in engines() {
             for prefer in [Prefer::Any, Prefer::FewestSteps] {
                 let task = Task { prefer, ..Task::new(program, &queries) };

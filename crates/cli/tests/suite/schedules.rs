@@ -1,4 +1,4 @@
-//! One question about a program with threads, put to the judge of all interleavings and to every engine.
+//! One question about a program with threads, put to the oracle of all interleavings and to every engine.
 //!
 //! A violation that takes so many switches, or rounds, must be found within just that many and must not be found within
 //! fewer; asked for a shortest trace within more, an engine must give one with the least number.
@@ -6,13 +6,13 @@
 use crate::question::{Bound, Expectation};
 use crate::runner::{PATIENCE, Tally};
 use postbop_engine::{Budget, Engine, EngineChoice, Report, Silent, Verdict, Why, engines, verify};
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 use postbop_ir::{LocId, Prefer, Program, Query, Schedule, Task, Trace, replay};
 
-/// How far the judge looks.
+/// How far the oracle looks.
 const LIMITS: Limits = Limits { configurations: 300_000, depth: 6 };
 
-/// How many switches the judge tries where there is no bound.
+/// How many switches the oracle tries where there is no bound.
 const FAR: u32 = 5;
 
 impl Bound {
@@ -48,10 +48,10 @@ impl Tally {
         let right = if expected.violated { Answer::Reached(number) } else { Answer::Never };
         let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
         let schedule = bound.schedule(number).expect("a bound is a schedule");
-        let judged = interleave(program, schedule, LIMITS).at(&all);
-        self.judged += usize::from(judged != Answer::Unknown);
-        if judged != right && judged != Answer::Unknown {
-            self.failures.push(format!("{place}: the judge says {judged:?}"));
+        let decided = interleave(program, schedule, LIMITS).at(&all);
+        self.decided += usize::from(decided != Answer::Unknown);
+        if decided != right && decided != Answer::Unknown {
+            self.failures.push(format!("{place}: the oracle says {decided:?}"));
         }
         let mut questions = vec![(schedule, false, expected.violated)];
         let wider = bound
@@ -90,14 +90,14 @@ impl Tally {
         found.next().unwrap_or_else(|| Err(format!("{:?}", report.answers)))
     }
 
-    /// Puts a question whose answer must not depend on a bound. The judge looks as far as it can.
+    /// Puts a question whose answer must not depend on a bound. The oracle looks as far as it can.
     pub fn ask_without_bound(&mut self, place: &str, program: &Program, expected: &Expectation) {
         let Some(queries) = self.queries(place, program, expected) else { return };
         let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
-        let judged = interleave(program, Schedule::Switches(FAR), LIMITS).at(&all);
-        self.judged += usize::from(judged != Answer::Unknown);
-        if matches!(judged, Answer::Reached(_)) {
-            self.failures.push(format!("{place}: the judge says {judged:?}"));
+        let decided = interleave(program, Schedule::Switches(FAR), LIMITS).at(&all);
+        self.decided += usize::from(decided != Answer::Unknown);
+        if matches!(decided, Answer::Reached(_)) {
+            self.failures.push(format!("{place}: the oracle says {decided:?}"));
         }
         let report = unbounded(&Task::new(program, &queries));
         self.answers += 1;

@@ -8,8 +8,8 @@ use crate::common::{all_good, bytes, postbop, say, scratch};
 use crate::interpreter::follow;
 use crate::question;
 use postbop_front::{Options, read};
-use postbop_ir::{Context, EdgeId, ProcId, Segment, SegmentId, Step, ThreadId, Trace, VarId};
-use serde_json::{Value, json};
+use postbop_ir::{Context, EdgeId, ProcId, Segment, SegmentId, Step, ThreadId, Trace, Value, VarId};
+use serde_json::{Value as Json, json};
 use std::path::Path;
 use xtask::rng::Rng;
 
@@ -30,44 +30,44 @@ const CASES: [(&str, &str); 12] = [
 ];
 
 /// Every value one change away, each with the place of the change.
-fn changes(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
-    let mut add = |what: &str, value: Value| all.push((format!("{place} {what}"), value));
+fn changes(value: &Json, place: &str, all: &mut Vec<(String, Json)>) {
+    let mut add = |what: &str, value: Json| all.push((format!("{place} {what}"), value));
     match value {
-        Value::Null => add("filled", json!(0)),
-        Value::Bool(truth) => add("negated", json!(!truth)),
-        Value::Number(number) => {
+        Json::Null => add("filled", json!(0)),
+        Json::Bool(truth) => add("negated", json!(!truth)),
+        Json::Number(number) => {
             let number = number.as_i64().expect("whole numbers");
             [number + 1, number ^ 1, -1].iter().for_each(|other| add("changed", json!(other)));
-            add("opened", Value::Null);
+            add("opened", Json::Null);
         }
-        Value::String(text) => add("lengthened", json!(format!("{text}x"))),
-        Value::Array(items) => {
+        Json::String(text) => add("lengthened", json!(format!("{text}x"))),
+        Json::Array(items) => {
             for at in 0..items.len() {
                 let without = [&items[..at], &items[at + 1..]].concat();
-                add(&format!("without {at}"), Value::Array(without));
+                add(&format!("without {at}"), Json::Array(without));
                 let twice = [&items[..=at], &items[at..]].concat();
-                add(&format!("with {at} twice"), Value::Array(twice));
+                add(&format!("with {at} twice"), Json::Array(twice));
             }
         }
-        Value::Object(members) => {
+        Json::Object(members) => {
             for key in members.keys() {
                 let mut without = members.clone();
                 without.remove(key);
-                add(&format!("without {key}"), Value::Object(without));
+                add(&format!("without {key}"), Json::Object(without));
             }
             let mut more = members.clone();
             more.insert("more".into(), json!(1));
-            add("with more", Value::Object(more));
+            add("with more", Json::Object(more));
         }
     }
     inside(value, place, all);
 }
 
 /// The changes of what is inside a value.
-fn inside(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
+fn inside(value: &Json, place: &str, all: &mut Vec<(String, Json)>) {
     let keys: Vec<String> = match value {
-        Value::Array(items) => (0..items.len()).map(|at| at.to_string()).collect(),
-        Value::Object(members) => members.keys().cloned().collect(),
+        Json::Array(items) => (0..items.len()).map(|at| at.to_string()).collect(),
+        Json::Object(members) => members.keys().cloned().collect(),
         _ => return,
     };
     for key in keys {
@@ -83,28 +83,29 @@ fn inside(value: &Value, place: &str, all: &mut Vec<(String, Value)>) {
 }
 
 /// The trace without what is only there to be looked at.
-fn bare(value: &Value) -> Option<Trace> {
-    let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
-    let known = |value: &Value| -> Option<Vec<(VarId, i64)>> {
-        let pair = |item: &Value| Some((VarId(number(&item["var"])?), item["value"].as_i64()?));
-        value.as_array()?.iter().map(pair).collect()
+fn bare(value: &Json) -> Option<Trace> {
+    let number = |value: &Json| u32::try_from(value.as_u64()?).ok();
+    let told = |json: &Json| json.as_i64().map(Value::new);
+    let known = |json: &Json| -> Option<Vec<(VarId, Value)>> {
+        let pair = |item: &Json| Some((VarId(number(&item["var"])?), told(&item["value"])?));
+        json.as_array()?.iter().map(pair).collect()
     };
-    let step = |value: &Value| {
+    let step = |value: &Json| {
         let choices = value.get("choices").map_or(Some(Vec::new()), |choices| {
-            Some(choices.as_array()?.iter().map(Value::as_i64).collect::<Vec<_>>())
+            Some(choices.as_array()?.iter().map(told).collect::<Vec<_>>())
         });
         let mut step = Step::new(EdgeId(number(&value["edge"])?), choices?);
         step.call = value.get("call").and_then(number).map(SegmentId);
         Some(step.entering(value.get("locals").map_or(Some(Vec::new()), known)?))
     };
-    let steps = |value: &Value| value.as_array()?.iter().map(step).collect::<Option<Vec<Step>>>();
-    let segment = |value: &Value| {
+    let steps = |value: &Json| value.as_array()?.iter().map(step).collect::<Option<Vec<Step>>>();
+    let segment = |value: &Json| {
         let segment =
             Segment::new(ProcId(number(&value["proc"])?), known(&value["entry"])?, steps(&value["steps"])?);
-        let results = value["results"].as_array()?.iter().map(Value::as_i64).collect();
+        let results = value["results"].as_array()?.iter().map(told).collect();
         Some(Segment { exit: known(&value["exit"])?, results, ..segment })
     };
-    let context = |value: &Value| {
+    let context = |value: &Json| {
         let thread = number(&value["thread"]).map(ThreadId);
         Some(Context { thread, steps: steps(&value["steps"])? })
     };
@@ -119,13 +120,13 @@ fn bare(value: &Value) -> Option<Trace> {
 }
 
 /// The changes of the trace in a report, each with its place and what `replay` says of it. The first is the trace itself.
-pub fn replayed(path: &str, report: &str, name: &str) -> Vec<(String, Value, String)> {
-    let report: Value = serde_json::from_str(report).expect("JSON");
+pub fn replayed(path: &str, report: &str, name: &str) -> Vec<(String, Json, String)> {
+    let report: Json = serde_json::from_str(report).expect("JSON");
     let trace = &report["properties"][0]["trace"];
     let mut mutants = vec![("nothing".to_owned(), trace.clone())];
     changes(trace, "", &mut mutants);
     mutants.retain(|(place, mutant)| mutant != trace || place == "nothing");
-    let properties: Vec<Value> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
+    let properties: Vec<Json> = mutants.iter().map(|(_, mutant)| json!({ "trace": mutant })).collect();
     let file = scratch(name, json!({ "properties": properties }).to_string());
     let ran = postbop(&["replay", path, file.to_str().expect("plain names")]).with(1);
     let lines: Vec<&str> = ran.out.lines().collect();

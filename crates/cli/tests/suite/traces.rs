@@ -8,7 +8,9 @@ use crate::common::{all_good, bytes, cases, say};
 use crate::interpreter::follow;
 use crate::mutants::mutants;
 use crate::runner::violations;
+use postbop_engine::{Budget, Skeleton};
 use postbop_front::{Options, read};
+use postbop_ir::replay::complete;
 use postbop_ir::{Length, LocId, Program, Query, Trace, replay};
 use xtask::rng::Rng;
 
@@ -24,8 +26,8 @@ fn is_run(program: &Program, trace: &Trace, locs: &[LocId]) -> Result<(), String
 
 /// The traces of a case: to each label and to each check that can be reached.
 pub fn traces(program: &Program) -> Vec<(Query, Trace)> {
-    let labels = program.labels.iter().map(|label| Query::reach(&label.name, vec![label.loc]));
-    let checks = program.checks.iter().map(|check| Query::reach("check", vec![check.loc]));
+    let labels = program.labels().iter().map(|label| Query::reach(&label.name, vec![label.loc]));
+    let checks = program.checks().iter().map(|check| Query::reach("check", vec![check.loc]));
     let found = violations(program, &labels.chain(checks).collect::<Vec<_>>());
     found.into_iter().filter(|(_, trace)| trace.length() <= Length::from(LONGEST)).collect()
 }
@@ -56,7 +58,7 @@ impl Tally {
                 (Err(_), Ok(())) => self.strict += 1,
             }
         }
-        for loc in program.locs.ids().filter(|loc| !query.locs().contains(loc)) {
+        for loc in program.locs().ids().filter(|loc| !query.locs().contains(loc)) {
             match replay(program, trace, &[loc]) {
                 Ok(()) => self.failures.push(format!("{place}: accepted as a run to {loc}")),
                 Err(_) => self.rejected += 1,
@@ -82,4 +84,27 @@ fn what_is_no_run_is_rejected() {
     ));
     all_good(&failures);
     assert!(traces > 50 && rejected > 20 * accepted, "the mutants hardly matter");
+}
+
+/// The edges of each trace are enough to find values for them again.
+#[test]
+fn edges_alone_become_a_trace() {
+    let mut count = 0;
+    for case in cases() {
+        let Some(program) = read(&bytes(&case), Options::default()).program else { continue };
+        for (query, trace) in traces(&program) {
+            let skeleton = Skeleton::of(&trace);
+            let mut again = match skeleton.trace(&program, &Budget::unlimited()) {
+                Ok(again) => again,
+                Err(why) => panic!("{}: {}: {why}", case.display(), query.name),
+            };
+            let place = case.display();
+            if let Err(rejected) = complete(&program, &mut again, query.locs(), &mut || true) {
+                panic!("{place}: {}: {rejected}", query.name);
+            }
+            assert_eq!(trace.length(), again.length(), "{place}: {}", query.name);
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} traces");
 }

@@ -49,9 +49,9 @@ impl Affinities {
         let mut calls = Collector { nodes, ties: Vec::new() };
         let mut counts = vec![0u32; kin.edge_classes];
         kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
-        for (id, edge) in program.edges.pairs() {
+        for (id, edge) in program.edges().pairs() {
             if let Action::Call { callee, args, results } = &edge.action {
-                for (&param, arg) in program.procs[*callee].params().iter().zip(args) {
+                for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
                     calls.stored(nodes.var(param), arg);
                 }
                 for (at, receiver) in results.iter().enumerate() {
@@ -65,13 +65,13 @@ impl Affinities {
                 continue;
             }
             let first = collector.ties.len();
-            let proc = program.locs[edge.from].proc;
+            let proc = program.locs()[edge.from].proc;
             collector.action(proc, &edge.action);
             let model = models[kin.procs[proc] as usize];
-            let of_model = |node: Node| match node.checked_sub(program.vars.len() as u32) {
+            let of_model = |node: Node| match node.checked_sub(program.vars().len() as u32) {
                 Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
                 None if program.is_global(VarId(node)) => node,
-                None => nodes.var(program.procs[model].locals[machine.scopes.place(VarId(node)) as usize]),
+                None => nodes.var(program.procs()[model].locals[machine.scopes.place(VarId(node)) as usize]),
             };
             for (a, b, strength) in &mut collector.ties[first..] {
                 (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));

@@ -43,14 +43,14 @@ pub struct Nodes {
 impl Nodes {
     /// Those of a program.
     pub fn new(program: &Program) -> Self {
-        let variables = program.vars.len() as u32;
+        let variables = program.vars().len() as u32;
         let mut owners = Vec::new();
         let mut first = |(id, proc): (ProcId, &postbop_ir::Proc)| {
             let first = variables + owners.len() as u32;
             owners.extend(proc.results.iter().map(|_| id));
             first
         };
-        let results = program.procs.pairs().map(&mut first).collect();
+        let results = program.procs().pairs().map(&mut first).collect();
         Nodes { results, owners, variables }
     }
 
@@ -71,7 +71,7 @@ impl Nodes {
 
     /// The locals and results of a procedure, in the order of its fields.
     pub fn of<'a>(&'a self, program: &'a Program, proc: ProcId) -> impl Iterator<Item = Node> + 'a {
-        let data = &program.procs[proc];
+        let data = &program.procs()[proc];
         let results = (0..data.results.len()).map(move |at| self.result(proc, at));
         data.locals.iter().map(|&var| self.var(var)).chain(results)
     }
@@ -81,7 +81,7 @@ impl Nodes {
         if node >= self.variables {
             return Some(self.owners[(node - self.variables) as usize]);
         }
-        match program.vars[VarId(node)].scope {
+        match program.vars()[VarId(node)].scope {
             Scope::Global => None,
             Scope::Local(proc) => Some(proc),
         }
@@ -92,9 +92,9 @@ impl Nodes {
         match node.checked_sub(self.variables) {
             Some(at) => {
                 let proc = self.owners[at as usize];
-                program.procs[proc].results[(node - self.results[proc]) as usize].is_integer()
+                program.procs()[proc].results[(node - self.results[proc]) as usize].is_integer()
             }
-            None => program.vars[VarId(node)].ty.is_integer(),
+            None => program.vars()[VarId(node)].ty.is_integer(),
         }
     }
 }
@@ -191,9 +191,9 @@ impl Grower<'_> {
 
     /// What calls copy.
     fn calls(&mut self) {
-        for edge in self.program.edges.iter() {
+        for edge in self.program.edges().iter() {
             let Action::Call { callee, args, results } = &edge.action else { continue };
-            for (&param, arg) in self.program.procs[*callee].params().iter().zip(args) {
+            for (&param, arg) in self.program.procs()[*callee].params().iter().zip(args) {
                 if let Some(var) = copied(arg) {
                     self.merge(self.nodes.var(param), self.nodes.var(var));
                 }
@@ -209,7 +209,7 @@ impl Grower<'_> {
     /// What is copied, within procedures, to or from members of one column.
     fn neighbours(&mut self) {
         let mut pairs: Vec<(Node, Node)> = Vec::new();
-        for edge in self.program.edges.iter() {
+        for edge in self.program.edges().iter() {
             match &edge.action {
                 Action::Assign { targets, values, .. } => {
                     let copies =
@@ -217,7 +217,7 @@ impl Grower<'_> {
                     pairs.extend(copies.map(|(to, from)| (self.nodes.var(to), self.nodes.var(from))));
                 }
                 Action::Return(values) => {
-                    let proc = self.program.locs[edge.from].proc;
+                    let proc = self.program.locs()[edge.from].proc;
                     let copy =
                         |(at, value)| Some((self.nodes.result(proc, at), self.nodes.var(copied(value)?)));
                     pairs.extend(values.iter().enumerate().filter_map(copy));
@@ -246,7 +246,7 @@ impl Grower<'_> {
     /// What is alike in procedures that are alike.
     fn counterparts(&mut self, machine: &Machine) {
         let models = machine.kin.models();
-        for proc in self.program.procs.ids() {
+        for proc in self.program.procs().ids() {
             let model = models[machine.kin.procs[proc] as usize];
             if model == proc {
                 continue;

@@ -43,8 +43,8 @@ impl Live {
     /// Every variable is live everywhere, and results at exits.
     pub fn full(program: &Program, scopes: &Scopes) -> Self {
         let mut live = Live::nothing(program, scopes);
-        for (id, loc) in program.locs.pairs() {
-            let exit = program.procs[loc.proc].exit == id;
+        for (id, loc) in program.locs().pairs() {
+            let exit = program.procs()[loc.proc].exit == id;
             let count =
                 if exit { scopes.len(program, loc.proc) } else { scopes.first_result(program, loc.proc) };
             let first = live.first[id] as usize;
@@ -61,7 +61,7 @@ impl Live {
         let mut everywhere = named.to_vec();
         loop {
             let mut live = Live::nothing(program, scopes);
-            for (id, loc) in program.locs.pairs() {
+            for (id, loc) in program.locs().pairs() {
                 let first = live.first[id] as usize;
                 for field in everywhere.iter().filter_map(|&var| scopes.field(program, loc.proc, var)) {
                     bits::insert(&mut live.words[first..], field);
@@ -73,7 +73,7 @@ impl Live {
                     let field = scopes.field(program, loc.proc, *var);
                     field.is_some_and(|field| bits::contains(live.at(program, id), field))
                 };
-                program.locs.pairs().any(at)
+                program.locs().pairs().any(at)
             };
             let more: Vec<VarId> = program.globals().filter(matters).collect();
             if more.len() == everywhere.len() {
@@ -85,26 +85,26 @@ impl Live {
 
     fn nothing(program: &Program, scopes: &Scopes) -> Self {
         let size: Table<ProcId, u32> =
-            program.procs.ids().map(|proc| bits::words(scopes.len(program, proc)) as u32).collect();
+            program.procs().ids().map(|proc| bits::words(scopes.len(program, proc)) as u32).collect();
         let mut end = 0;
         let mut place = |size: u32| {
             let start = end;
             end += size;
             start
         };
-        let first = program.locs.iter().map(|loc| place(size[loc.proc])).collect();
+        let first = program.locs().iter().map(|loc| place(size[loc.proc])).collect();
         Live { words: vec![0; end as usize], first, size }
     }
 
     /// The live fields at a location, as a set of bits.
     pub fn at(&self, program: &Program, loc: LocId) -> &[u64] {
         let first = self.first[loc] as usize;
-        &self.words[first..first + self.size[program.locs[loc].proc] as usize]
+        &self.words[first..first + self.size[program.locs()[loc].proc] as usize]
     }
 
     fn grow(&mut self, program: &Program, loc: LocId, more: &[u64]) -> bool {
         let first = self.first[loc] as usize;
-        bits::union(&mut self.words[first..first + self.size[program.locs[loc].proc] as usize], more)
+        bits::union(&mut self.words[first..first + self.size[program.locs()[loc].proc] as usize], more)
     }
 }
 
@@ -128,15 +128,15 @@ struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
-        let ends = program.edges.pairs().map(|(id, edge)| (edge.to.index(), id.0));
-        let entering = Groups::new(program.locs.len(), ends);
+        let ends = program.edges().pairs().map(|(id, edge)| (edge.to.index(), id.0));
+        let entering = Groups::new(program.locs().len(), ends);
         let called = |(id, edge): (EdgeId, &Edge)| match edge.action {
             Action::Call { callee, .. } => Some((callee.index(), id.0)),
             _ => None,
         };
-        let calls = Groups::new(program.procs.len(), program.edges.pairs().filter_map(called));
+        let calls = Groups::new(program.procs().len(), program.edges().pairs().filter_map(called));
         let (up, down, scratch) = Default::default();
-        let passed = vec![0; bits::words(program.locs.len())];
+        let passed = vec![0; bits::words(program.locs().len())];
         Solver { program, scopes, live, entering, calls, up, down, descending: false, passed, scratch }
     }
 
@@ -157,8 +157,8 @@ impl<'a> Solver<'a> {
             for at in self.entering.range(loc.index()) {
                 self.pass(EdgeId(self.entering.member(at)));
             }
-            let proc = self.program.locs[loc].proc;
-            if self.program.procs[proc].entry == loc {
+            let proc = self.program.locs()[loc].proc;
+            if self.program.procs()[proc].entry == loc {
                 for at in self.calls.range(proc.index()) {
                     self.pass(EdgeId(self.calls.member(at)));
                 }
@@ -169,12 +169,12 @@ impl<'a> Solver<'a> {
     /// Passes all edges once, callees first, those of a procedure in the order in which a depth-first search leaves their
     /// locations.
     fn sweep(&mut self) {
-        let mut procs: Vec<ProcId> = self.program.procs.ids().collect();
+        let mut procs: Vec<ProcId> = self.program.procs().ids().collect();
         procs.sort_by_key(|&proc| self.scopes.rank(proc));
-        let entries = procs.iter().map(|&proc| self.program.procs[proc].entry);
+        let entries = procs.iter().map(|&proc| self.program.procs()[proc].entry);
         let mut seen = vec![0; self.passed.len()];
         let mut path: Vec<(LocId, usize)> = Vec::new();
-        for root in entries.chain(self.program.locs.ids()) {
+        for root in entries.chain(self.program.locs().ids()) {
             if bits::insert(&mut seen, root.index()) {
                 path.push((root, 0));
             }
@@ -182,7 +182,7 @@ impl<'a> Solver<'a> {
                 let edges = self.program.leaving(*loc);
                 if let Some(&edge) = edges.get(*next) {
                     *next += 1;
-                    let to = self.program.edges[edge].to;
+                    let to = self.program.edges()[edge].to;
                     if bits::insert(&mut seen, to.index()) {
                         path.push((to, 0));
                     }
@@ -197,7 +197,7 @@ impl<'a> Solver<'a> {
 
     /// Makes live before an edge what is live because of it.
     fn pass(&mut self, id: EdgeId) {
-        let edge = &self.program.edges[id];
+        let edge = &self.program.edges()[id];
         if let Action::Call { callee, .. } = edge.action {
             self.pass_to_exit(edge, callee);
         }
@@ -211,11 +211,11 @@ impl<'a> Solver<'a> {
         if !self.live.grow(self.program, loc, more) {
             return;
         }
-        let proc = self.program.locs[loc].proc;
-        let called = self.program.procs[proc].entry == loc;
+        let proc = self.program.locs()[loc].proc;
+        let called = self.program.procs()[proc].entry == loc;
         let calls = if called { self.calls.of(proc.index()) } else { &[] };
         let mut leading = self.entering.of(loc.index()).iter().chain(calls);
-        let from = |&edge: &u32| self.program.edges[EdgeId(edge)].from.index();
+        let from = |&edge: &u32| self.program.edges()[EdgeId(edge)].from.index();
         if leading.any(|edge| bits::contains(&self.passed, from(edge))) {
             let rank = self.scopes.rank(proc);
             match down {
@@ -226,7 +226,7 @@ impl<'a> Solver<'a> {
     }
 
     fn before(&mut self, edge: &Edge) -> Vec<u64> {
-        let proc = self.program.locs[edge.from].proc;
+        let proc = self.program.locs()[edge.from].proc;
         let mut set = std::mem::take(&mut self.scratch);
         set.clear();
         set.extend_from_slice(self.live.at(self.program, edge.to));
@@ -269,7 +269,7 @@ impl<'a> Solver<'a> {
             }
             Action::Call { callee, args, results } => {
                 results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
-                let entry = self.live.at(self.program, self.program.procs[*callee].entry);
+                let entry = self.live.at(self.program, self.program.procs()[*callee].entry);
                 for (here, there) in self.scopes.shared(proc, *callee) {
                     match bits::contains(entry, there) {
                         true => drop(bits::insert(&mut set, here)),
@@ -291,7 +291,7 @@ impl<'a> Solver<'a> {
     fn pass_to_exit(&mut self, edge: &Edge, callee: ProcId) {
         let Action::Call { results, .. } = &edge.action else { return };
         let (program, scopes) = (self.program, self.scopes);
-        let proc = program.locs[edge.from].proc;
+        let proc = program.locs()[edge.from].proc;
         let after = self.live.at(program, edge.to);
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
@@ -313,6 +313,6 @@ impl<'a> Solver<'a> {
                 bits::insert(&mut set, first + at);
             }
         }
-        self.grow(program.procs[callee].exit, &set, true);
+        self.grow(program.procs()[callee].exit, &set, true);
     }
 }

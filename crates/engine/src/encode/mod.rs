@@ -8,6 +8,7 @@ pub mod gates;
 pub mod literals;
 pub mod live;
 pub mod machine;
+pub mod prepared;
 pub mod scope;
 pub mod targets;
 pub mod wiring;

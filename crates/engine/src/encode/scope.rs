@@ -30,8 +30,8 @@ impl Scopes {
     pub fn new(program: &Program) -> Self {
         let place = places(program);
         let Direct { mut touched, mut written, callees } = direct(program);
-        let components = scc::components(program.procs.len(), |proc| &callees[proc]);
-        let mut list = Table::filled(program.procs.len(), u32::MAX);
+        let components = scc::components(program.procs().len(), |proc| &callees[proc]);
+        let mut list = Table::filled(program.procs().len(), u32::MAX);
         for (number, component) in components.iter().enumerate() {
             component.iter().for_each(|&member| list[ProcId(member)] = number as u32);
         }
@@ -59,7 +59,7 @@ impl Scopes {
     /// The fields when every procedure is said to touch, and to write, every global.
     pub fn full(program: &Program) -> Self {
         let globals: Vec<VarId> = program.globals().collect();
-        let list = Table::filled(program.procs.len(), 0);
+        let list = Table::filled(program.procs().len(), 0);
         Scopes { touched: vec![globals.clone()], written: vec![globals], list, place: places(program) }
     }
 
@@ -81,7 +81,7 @@ impl Scopes {
     /// The field of a variable; none for a global the procedure does not touch.
     pub fn field(&self, program: &Program, proc: ProcId, var: VarId) -> Option<usize> {
         let globals = self.globals(proc);
-        match program.vars[var].scope {
+        match program.vars()[var].scope {
             Scope::Global => globals.binary_search(&var).ok(),
             Scope::Local(_) => Some(globals.len() + self.place[var] as usize),
         }
@@ -109,32 +109,32 @@ impl Scopes {
 
     /// The field of the procedure's first result; the others follow.
     pub fn first_result(&self, program: &Program, proc: ProcId) -> usize {
-        self.globals(proc).len() + program.procs[proc].locals.len()
+        self.globals(proc).len() + program.procs()[proc].locals.len()
     }
 
     /// The number of fields of a procedure.
     pub fn len(&self, program: &Program, proc: ProcId) -> usize {
-        self.first_result(program, proc) + program.procs[proc].results.len()
+        self.first_result(program, proc) + program.procs()[proc].results.len()
     }
 
     /// The types of a procedure's fields.
     pub fn types<'a>(&'a self, program: &'a Program, proc: ProcId) -> impl Iterator<Item = Type> + 'a {
-        let vars = self.globals(proc).iter().chain(&program.procs[proc].locals);
-        vars.map(|&var| program.vars[var].ty).chain(program.procs[proc].results.iter().copied())
+        let vars = self.globals(proc).iter().chain(&program.procs()[proc].locals);
+        vars.map(|&var| program.vars()[var].ty).chain(program.procs()[proc].results.iter().copied())
     }
 
     /// The variable of a field; none for results.
     pub fn var(&self, program: &Program, proc: ProcId, field: usize) -> Option<VarId> {
         let globals = self.globals(proc);
-        let local = || program.procs[proc].locals.get(field - globals.len());
+        let local = || program.procs()[proc].locals.get(field - globals.len());
         globals.get(field).or_else(local).copied()
     }
 }
 
 /// The position of each local among its procedure's.
 fn places(program: &Program) -> Table<VarId, u32> {
-    let mut place = Table::filled(program.vars.len(), 0);
-    for proc in program.procs.iter() {
+    let mut place = Table::filled(program.vars().len(), 0);
+    for proc in program.procs().iter() {
         for (at, &var) in proc.locals.iter().enumerate() {
             place[var] = at as u32;
         }
@@ -150,11 +150,11 @@ struct Direct {
 }
 
 fn direct(program: &Program) -> Direct {
-    let mut touched = vec![Vec::new(); program.procs.len()];
-    let mut written = vec![Vec::new(); program.procs.len()];
-    let mut callees = vec![Vec::new(); program.procs.len()];
-    for edge in program.edges.iter() {
-        let proc = program.locs[edge.from].proc.index();
+    let mut touched = vec![Vec::new(); program.procs().len()];
+    let mut written = vec![Vec::new(); program.procs().len()];
+    let mut callees = vec![Vec::new(); program.procs().len()];
+    for edge in program.edges().iter() {
+        let proc = program.locs()[edge.from].proc.index();
         let is_global = |var: &VarId| program.is_global(*var);
         touched[proc].extend(edge.action.exprs().flat_map(|expr| expr.reads()).filter(is_global));
         match &edge.action {

@@ -31,7 +31,7 @@ impl<P: Clone> TargetTracker<P> {
             queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
         }
         queries.sort_unstable();
-        let mut marked = vec![0; bits::words(task.program.locs.len())];
+        let mut marked = vec![0; bits::words(task.program.locs().len())];
         for (loc, ..) in &queries {
             bits::insert(&mut marked, loc.0 as usize);
         }
@@ -58,10 +58,26 @@ impl<P: Clone> TargetTracker<P> {
         self.missing == 0 || self.first && self.missing < self.reached.len()
     }
 
-    /// Notes that a location was reached.
-    pub fn reach(&mut self, loc: LocId, point: &P) {
+    /// Whether there is a query whose target was not reached yet.
+    pub fn has_open(&self) -> bool {
+        self.missing > 0
+    }
+
+    /// The queries whose targets were not reached yet.
+    pub fn open(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.reached.len()).filter(|&query| self.reached[query].is_none())
+    }
+
+    /// Of a query with a guard, whether that was reached.
+    pub fn guarded(&self, query: usize) -> Option<bool> {
+        self.guarded[query]
+    }
+
+    /// Notes that a location was reached. Returns the queries whose target it is, and was not reached before.
+    pub fn reach(&mut self, loc: LocId, point: &P) -> Vec<usize> {
+        let mut new = Vec::new();
         if !bits::contains(&self.marked, loc.0 as usize) {
-            return;
+            return new;
         }
         let first = self.queries.partition_point(|&(other, ..)| other < loc);
         for &(_, query, target) in self.queries[first..].iter().take_while(|&&(other, ..)| other == loc) {
@@ -70,8 +86,10 @@ impl<P: Clone> TargetTracker<P> {
             } else if self.reached[query].is_none() {
                 self.reached[query] = Some(point.clone());
                 self.missing -= 1;
+                new.push(query);
             }
         }
+        new
     }
 
     /// Tells what is known of each query, given why the search ended, if not because nothing was left to do. A target that

@@ -137,9 +137,9 @@ impl Wiring {
         let program = machine.program;
         let mut next = 0;
         let mut control = HashMap::default();
-        for &var in &program.control {
+        for &var in program.control() {
             control.insert(var, next);
-            next += width(program.vars[var].ty);
+            next += width(program.vars()[var].ty);
         }
         let globals: Vec<VarId> = program.globals().filter(|var| !control.contains_key(var)).collect();
         let mut planner = Planner::new(machine, &globals);
@@ -154,7 +154,7 @@ impl Wiring {
         let mut ints = Integers { first: next, ..planner.ints };
         let types = machine.kin.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
         ints.widest = types.filter(|ty| ty.is_integer()).map(width).max().unwrap_or(0);
-        for edge in program.edges.iter() {
+        for edge in program.edges().iter() {
             let mut chosen = 0;
             let mut choose = |ty: Type| {
                 chosen += 1;
@@ -162,7 +162,7 @@ impl Wiring {
             };
             let of_exprs = edge.action.exprs().flat_map(Expr::choices);
             let havocked: &[VarId] = if let Action::Havoc(vars) = &edge.action { vars } else { &[] };
-            let types = of_exprs.chain(havocked.iter().map(|&var| program.vars[var].ty));
+            let types = of_exprs.chain(havocked.iter().map(|&var| program.vars()[var].ty));
             types.filter(|ty| ty.is_integer()).for_each(&mut choose);
             ints.choices = ints.choices.max(chosen);
         }
@@ -190,7 +190,7 @@ impl Wiring {
                 _ => [self.base[column as usize] + place].into(),
             };
             let now = |slots: Box<[u32]>| self.now(slots);
-            let of_global = |var: &VarId| match (program.vars[*var].ty, self.control.get(var)) {
+            let of_global = |var: &VarId| match (program.vars()[*var].ty, self.control.get(var)) {
                 (ty, Some(&first)) => (0..width(ty)).rev().map(|bit| first + bit).collect(),
                 (ty, None) => at(self.global[var], ty),
             };
@@ -262,7 +262,7 @@ impl<'m, 'a> Planner<'m, 'a> {
             }
             class
         };
-        let class: Table<ProcId, u32> = program.procs.ids().map(&mut class).collect();
+        let class: Table<ProcId, u32> = program.procs().ids().map(&mut class).collect();
         let (place, room, ints) = (vec![(INTEGER, 0); columns], Vec::new(), Integers::default());
         let mut planner =
             Planner { machine, nodes, models, affinities, column, place, class, reps, room, ints };
@@ -312,7 +312,7 @@ impl<'m, 'a> Planner<'m, 'a> {
         }
         for var in self.machine.program.globals().filter(|var| column(var.0) != NONE) {
             for (partner, strength) in self.affinities.partners(var.0) {
-                if (partner as usize) < self.machine.program.vars.len()
+                if (partner as usize) < self.machine.program.vars().len()
                     && self.machine.program.is_global(VarId(partner))
                 {
                     tie(column(var.0), column(partner), strength);

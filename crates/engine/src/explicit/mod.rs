@@ -15,18 +15,21 @@
 //!
 //! \[vera\] Fig. 2. # Departures: the recursion is a stack of our own; open values, live ranges and touched globals
 //! keep apart only what can make a difference, where VERA enumerates all initial valuations; with `shortest` the
-//! contexts are taken in the order of their distance from the start (see [`search`]), which the paper does not do.
+//! contexts are taken in the order of their distance from the start ([`shortest`]), which the paper does not do.
 //!
 //! # Cost
 //!
 //! \[vera\] Theorem 2, over contexts with open values. Sets of values that are neither one value nor all of them
 //! are enumerated: arithmetic over wide integers is for other engines.
 
+mod any;
 mod past;
 mod search;
+mod shortest;
 mod store;
 
 use crate::budget::Budget;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
 use postbop_ir::Task;
@@ -47,7 +50,10 @@ impl Engine for Explicit {
         Ok(())
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        search::check(task, budget, listener)
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        match task.shortest() {
+            true => search::check::<shortest::Nearest>(task, prepared, budget, listener),
+            false => search::check::<any::DepthFirst>(task, prepared, budget, listener),
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Recall<'_, '_, '_> {
     fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Row {
         let edge = self.store.origin(context).edge;
         let call = self.machine.call(edge);
-        let caller = self.machine.program.locs[self.store.loc(context)].proc;
+        let caller = self.machine.program.locs()[self.store.loc(context)].proc;
         let here = &self.machine.layout(caller).fields;
         let there = &self.machine.layout(self.machine.callee(edge)).fields;
         let mut inside = Row::from_slice(self.store.valuation(exit));

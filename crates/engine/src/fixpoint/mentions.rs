@@ -36,7 +36,7 @@ impl Wires for Mentions<'_, '_, '_> {
         let machine = self.template.machine;
         let var = machine.scopes.var(machine.program, self.proc, at).expect("results are not read");
         let levels = self.template.levels(self.proc, at, self.state);
-        Ok((machine.program.vars[var].ty, self.template.vars(bdd, &levels)?))
+        Ok((machine.program.vars()[var].ty, self.template.vars(bdd, &levels)?))
     }
 
     fn next(&self, set: usize) -> Bits {

@@ -20,6 +20,7 @@ pub mod switches;
 mod template;
 
 use crate::budget::Budget;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Listener, Unsupported, Wants, finite};
 use crate::verdict::Stats;
 use library::Algorithm;
@@ -49,10 +50,10 @@ impl Engine for Fixpoint {
         representable(task.program)
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         match task.bound.schedule {
-            Some(schedule) => switches::check(task, schedule, budget, listener),
-            None => solve::check(self.1, task, budget, listener),
+            Some(schedule) => switches::check(task, prepared, schedule, budget, listener),
+            None => solve::check(self.1, task, prepared, budget, listener),
         }
     }
 }
@@ -60,15 +61,15 @@ impl Engine for Fixpoint {
 /// Whether a program's states have finitely many and few enough bits, and its calls are told apart by where they are.
 pub fn representable(program: &Program) -> Result<(), Unsupported> {
     finite(program)?;
-    let width = |var: &VarId| program.vars[*var].ty.bits().map_or(0, usize::from);
+    let width = |var: &VarId| program.vars()[*var].ty.bits().map_or(0, usize::from);
     let globals: usize = program.globals().map(|var| width(&var)).sum();
-    let locals = program.procs.iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
+    let locals = program.procs().iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());
     let bits = globals + locals.max().unwrap_or(0);
     if bits > MOST_BITS {
         return Err(Unsupported(format!("{bits} bits in scope at once; `fixpoint` takes up to {MOST_BITS}")));
     }
     let mut calls: Vec<_> = program
-        .edges
+        .edges()
         .iter()
         .filter(|edge| matches!(edge.action, Action::Call { .. }))
         .map(|edge| edge.from)

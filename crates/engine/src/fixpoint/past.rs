@@ -55,7 +55,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
 
 impl Recall<'_, '_, '_, '_> {
     fn proc(&self, loc: LocId) -> ProcId {
-        self.template.machine.program.locs[loc].proc
+        self.template.machine.program.locs()[loc].proc
     }
 
     fn state(&self, copy: usize) -> State<'_> {
@@ -147,7 +147,7 @@ impl Recall<'_, '_, '_, '_> {
         if let Some(&known) = self.moved.get(&(time, callee)) {
             return Ok(known);
         }
-        let proc = &self.template.machine.program.procs[callee];
+        let proc = &self.template.machine.program.procs()[callee];
         let mut pins = self.template.pc_literals(proc.entry, &self.states[0][0]);
         pins.extend(self.template.pc_literals(proc.exit, &self.states[1][0]));
         let here = self.bdd.cube(&pins)?;
@@ -166,14 +166,14 @@ impl Recall<'_, '_, '_, '_> {
         let (loc, entry) = point;
         self.assignment.clear();
         self.fill(*loc, goal, 1);
-        self.pin(self.template.machine.program.procs[self.proc(*loc)].entry, 0);
+        self.pin(self.template.machine.program.procs()[self.proc(*loc)].entry, 0);
         self.recall_entry(entry, 0);
         let time = self.earliest(false)?;
         if time == 0 {
             return Ok(Origin::Entry);
         }
         for edge in self.leading.get(loc).cloned().unwrap_or_default() {
-            let call = matches!(self.template.machine.program.edges[edge].action, Action::Call { .. });
+            let call = matches!(self.template.machine.program.edges()[edge].action, Action::Call { .. });
             let found = match call {
                 false => self.stepped(edge, time - 1, entry, goal)?,
                 true => self.returned(edge, time - 1, entry, goal)?,
@@ -211,7 +211,7 @@ impl Recall<'_, '_, '_, '_> {
     ) -> Result<Option<Origin<Point>>, Interrupted> {
         let (from, to) = self.ends(edge);
         let (call, callee) = (self.template.machine.call(edge), self.template.machine.callee(edge));
-        let proc = &self.template.machine.program.procs[callee];
+        let proc = &self.template.machine.program.procs()[callee];
         let summaries = self.summaries(time, callee)?;
         if summaries == Ref::FALSE {
             return Ok(None);
@@ -231,14 +231,14 @@ impl Recall<'_, '_, '_, '_> {
     }
 
     fn ends(&self, edge: EdgeId) -> (LocId, LocId) {
-        let edge = &self.template.machine.program.edges[edge];
+        let edge = &self.template.machine.program.edges()[edge];
         (edge.from, edge.to)
     }
 
     fn caller_of(&mut self, point: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
         let (loc, entry) = point;
         let callee = self.proc(*loc);
-        if callee == self.template.machine.program.main {
+        if callee == self.template.machine.program.main() {
             return Ok(None);
         }
         let apart = !self.entries.is_empty();
@@ -262,7 +262,7 @@ impl Recall<'_, '_, '_, '_> {
             parts[last] = self.template.call(self.bdd, edge, &self.states[1], &self.states[2], *loc)?;
             self.assignment.clear();
             self.pin(from, 1);
-            self.pin(self.template.machine.program.procs[self.proc(from)].entry, 0);
+            self.pin(self.template.machine.program.procs()[self.proc(from)].entry, 0);
             self.fill(*loc, goal, 2);
             self.recall_entry(entry, 2);
             if let Some(mut picked) = self.bdd.pick_all(&parts, &self.assignment)? {
@@ -300,7 +300,7 @@ impl Recall<'_, '_, '_, '_> {
     pub fn reached(&mut self, loc: LocId) -> Result<Option<Point>, Interrupted> {
         self.assignment.clear();
         self.pin(loc, 1);
-        self.pin(self.template.machine.program.procs[self.proc(loc)].entry, 0);
+        self.pin(self.template.machine.program.procs()[self.proc(loc)].entry, 0);
         let Some(&paths) = self.paths.last() else { return Ok(None) };
         let Some(&entries) = self.entries.last() else {
             return Ok(self.bdd.meets(paths, &self.assignment)?.then(|| (loc, Literals::new())));

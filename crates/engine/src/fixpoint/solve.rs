@@ -6,6 +6,7 @@ use super::template::{PC, TARGET, Template};
 use crate::budget::{Budget, Stopwatch, Tick, clock};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Finding, Listener};
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
@@ -18,11 +19,17 @@ use rustc_hash::FxHashMap as HashMap;
 pub(super) type ProgramSolver<'s, 'w, 'm, 'a> = Solver<'s, 'w, Template<'m, 'a>>;
 
 /// Answers a task by an algorithm of the library.
-pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+pub fn check(
+    algorithm: Algorithm,
+    task: &Task,
+    prepared: &Prepared,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let machine = Machine::new(task.program);
+    let machine = prepared.machine();
     let targets = task.queries.iter().flat_map(|query| query.locs().iter().copied()).collect();
-    let template = Template::new(&machine, targets);
+    let template = Template::new(machine, targets);
     let (_, formulas) = read(algorithm.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("{}.fix: {flaws:?}", algorithm.name));
     let bdd = Bdd::new(watchman(budget));
@@ -33,7 +40,7 @@ pub fn check(algorithm: Algorithm, task: &Task, budget: &Budget, listener: &mut 
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     stopwatch.lap("prepare_us");
-    let mut search = Search { task, budget, machine: &machine, formulas: &formulas, solver, query };
+    let mut search = Search { task, budget, machine, formulas: &formulas, solver, query };
     search.settle(listener);
     stopwatch.lap("search_us");
     let mut stats = tallies(&mut search.solver, &formulas);
@@ -138,7 +145,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         }
         let mut retracer = Retracer::new(machine, &mut recall, budget);
         let mut trace = |point: Point| -> Result<Trace, Why> {
-            let open = machine.layout(machine.program.locs[point.0].proc).open.clone();
+            let open = machine.layout(machine.program.locs()[point.0].proc).open.clone();
             retracer.trace(point, open)
         };
         let verdict = |(at, point)| (at, trace(point).map_or_else(Finding::Unknown, Finding::Reached));
@@ -155,7 +162,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         let paths = self.growth(&self.formulas.paths, Some(all))?;
         let entries = self.growth(&self.formulas.entries, None)?;
         let (mut leading, mut calling): (HashMap<_, Vec<_>>, HashMap<_, Vec<_>>) = Default::default();
-        for (id, edge) in self.task.program.edges.pairs() {
+        for (id, edge) in self.task.program.edges().pairs() {
             leading.entry(edge.to).or_default().push(id);
             if let Action::Call { callee, .. } = edge.action {
                 calling.entry(callee).or_default().push(id);

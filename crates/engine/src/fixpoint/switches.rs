@@ -7,7 +7,7 @@ use super::library::SWITCHES;
 use super::solve::{ProgramSolver, tallies, watchman};
 use super::template::{GLOBAL, PC, TARGET, Template};
 use crate::budget::{Budget, Tick, clock};
-use crate::encode::machine::code::Machine;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Finding, Listener};
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
@@ -17,15 +17,21 @@ use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::calculus::{RelationId, Solver, Stop};
 
 /// Evaluates the formula for each target of a task.
-pub fn check(task: &Task, schedule: Schedule, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+pub fn check(
+    task: &Task,
+    prepared: &Prepared,
+    schedule: Schedule,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+) -> Stats {
     let program = task.program;
-    let threads = program.threads.len() as i64;
+    let threads = program.threads().len() as i64;
     let (switches, rounds) = match schedule {
         Schedule::Switches(most) => (most as i64, most as i64),
         Schedule::Rounds(most) => (most as i64 * threads - 1, most as i64 - 1),
     };
-    let machine = Machine::threads(program);
-    let mut template = Template::new(&machine, Vec::new());
+    let machine = prepared.threads();
+    let mut template = Template::new(machine, Vec::new());
     template.name_constants(&[("K", switches), ("N", threads - 1), ("R", rounds)]);
     let (_, formulas) = read(SWITCHES.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("switches.fix: {flaws:?}"));

@@ -18,7 +18,7 @@ use crate::encode::machine::code::{Code, Compiled, Machine};
 use crate::encode::wiring::{Slots, Wiring};
 use crate::threads::resume_points::{resume_points, shared};
 use postbop_front::fix::{Piece, Signature, Sort};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, VarId};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Value, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use postbop_kit::bits;
 use postbop_kit::calculus::{Domain, DomainId, RelationId, Supply, literals};
@@ -79,8 +79,8 @@ impl<'m, 'a> Template<'m, 'a> {
     pub fn new(machine: &'m Machine<'a>, targets: Vec<LocId>) -> Self {
         let program = machine.program;
         let wiring = Wiring::new(machine);
-        let mut locs: Vec<LocId> = program.locs.ids().collect();
-        locs.sort_by_key(|&loc| (program.locs[loc].proc, loc));
+        let mut locs: Vec<LocId> = program.locs().ids().collect();
+        locs.sort_by_key(|&loc| (program.locs()[loc].proc, loc));
         let mut code = Table::filled(locs.len(), 0);
         locs.iter().enumerate().for_each(|(at, &loc)| code[loc] = at as u64);
         let pc_bits = (locs.len() as u64).next_power_of_two().trailing_zeros();
@@ -111,18 +111,18 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// The values that literals give to the globals that matter, given the levels of a copy of all globals; what they leave
     /// open is zero.
-    pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, i64)> {
+    pub fn global_values(&self, truth: &dyn Fn(u32) -> bool, levels: &[u32]) -> Vec<(VarId, Value)> {
         let (program, scopes) = (self.machine.program, &self.machine.scopes);
         let state = [Vec::new(), Vec::new(), levels.to_vec()];
         let value = |(field, &var): (usize, &VarId)| {
-            let bits = self.levels(program.main, field, &state);
+            let bits = self.levels(program.main(), field, &state);
             let value = bits.iter().rev().fold(0i64, |value, &level| value << 1 | truth(level) as i64);
             let spare = 64 - bits.len();
-            let signed = program.vars[var].ty.min() < 0;
-            (var, if signed { value << spare >> spare } else { value })
+            let signed = program.vars()[var].ty.min() < Value::ZERO;
+            (var, Value::new(if signed { value << spare >> spare } else { value }))
         };
-        let entry = program.procs[program.main].entry;
-        let globals = scopes.globals(program.main).iter().enumerate();
+        let entry = program.procs()[program.main()].entry;
+        let globals = scopes.globals(program.main()).iter().enumerate();
         globals.filter(|&(field, _)| self.machine.is_live(entry, field)).map(value).collect()
     }
 
@@ -138,7 +138,7 @@ impl<'m, 'a> Template<'m, 'a> {
     fn sign(&mut self) {
         let (program, scopes) = (self.machine.program, &self.machine.scopes);
         let mut slots: [Vec<u32>; 2] = Default::default();
-        for proc in program.procs.ids() {
+        for proc in program.procs().ids() {
             let globals = scopes.globals(proc).len();
             for (field, of_field) in self.slots(proc).iter().enumerate() {
                 slots[(field < globals) as usize].extend(of_field);
@@ -164,7 +164,7 @@ impl<'m, 'a> Template<'m, 'a> {
             ("Pc".to_owned(), Sort::Domain(PC)),
             ("Local".to_owned(), Sort::Domain(LOCAL)),
             ("Global".to_owned(), Sort::Domain(GLOBAL)),
-            ("Thread".to_owned(), Sort::Range(0, program.threads.len() as i64 - 1)),
+            ("Thread".to_owned(), Sort::Range(0, program.threads().len() as i64 - 1)),
         ];
         let sort =
             |name: &&str| sorts.iter().find(|(known, _)| known == name).expect("it is listed").1.clone();
@@ -180,13 +180,13 @@ impl<'m, 'a> Template<'m, 'a> {
     fn pieces(&self) -> HashMap<(DomainId, String), Piece> {
         let (program, scopes) = (self.machine.program, &self.machine.scopes);
         let mut pieces = HashMap::default();
-        for (proc, data) in program.procs.pairs() {
+        for (proc, data) in program.procs().pairs() {
             for (field, slots) in self.slots(proc).iter().enumerate() {
                 let Some(var) = scopes.var(program, proc, field) else { continue };
                 let global = program.is_global(var);
-                let var = &program.vars[var];
+                let var = &program.vars()[var];
                 let bits = slots.iter().rev().map(|slot| self.bit[slot].1).collect();
-                let piece = Piece { bits, signed: var.ty.min() < 0 };
+                let piece = Piece { bits, signed: var.ty.min() < Value::ZERO };
                 let name = if global { var.name.clone() } else { format!("{}.{}", data.name, var.name) };
                 pieces.insert((if global { GLOBAL } else { LOCAL }, name), piece);
             }
@@ -198,8 +198,8 @@ impl<'m, 'a> Template<'m, 'a> {
     fn names(&self) -> HashMap<(DomainId, String), Vec<u64>> {
         let mut names: HashMap<(DomainId, String), Vec<u64>> = HashMap::default();
         let program = self.machine.program;
-        for label in &program.labels {
-            let proc = &program.procs[program.locs[label.loc].proc].name;
+        for label in program.labels() {
+            let proc = &program.procs()[program.locs()[label.loc].proc].name;
             for name in [label.name.clone(), format!("{proc}:{}", label.name)] {
                 names.entry((PC, name)).or_default().push(self.code(label.loc));
             }
@@ -244,8 +244,8 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// From `x` to `v` by an edge that is no call.
     pub fn step(&self, bdd: &mut Bdd, id: EdgeId, x: State, v: State) -> Result<Ref, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no steps") };
         let mut mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
@@ -308,8 +308,8 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// From a call at `x` to a state `y` of the callee, whose program counter is `at`.
     pub fn call(&self, bdd: &mut Bdd, id: EdgeId, x: State, y: State, at: LocId) -> Result<Ref, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let (compiled, call) = (self.machine.edge(id), self.machine.call(id));
         let mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
         let mut relation = Ref::TRUE;
@@ -332,8 +332,8 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// What the caller `x` contributes to the state `w` after a call: all that waited for it.
     pub fn waited(&self, bdd: &mut Bdd, id: EdgeId, x: State, w: State) -> Result<Ref, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let kept = self.keep(bdd, proc, self.machine.call(id).kept.iter().copied(), x, w)?;
         let pcs = self.pc(bdd, &[(edge.from, &x[0]), (edge.to, &w[0])])?;
         bdd.and(pcs, kept)
@@ -341,8 +341,8 @@ impl<'m, 'a> Template<'m, 'a> {
 
     /// What the exit `z` of the callee contributes to the state `w` after a call: globals and results.
     pub fn brought(&self, bdd: &mut Bdd, id: EdgeId, z: State, w: State) -> Result<Ref, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let call = self.machine.call(id);
         let pairs = call.back.iter().flat_map(|&(here, there)| {
             self.levels(self.machine.callee(id), there, z).into_iter().zip(self.levels(proc, here, w))
@@ -350,7 +350,7 @@ impl<'m, 'a> Template<'m, 'a> {
         let mut pairs: Vec<(u32, u32)> = pairs.collect();
         pairs.sort_unstable();
         let same = self.same(bdd, &pairs)?;
-        let exit = self.machine.program.procs[self.machine.callee(id)].exit;
+        let exit = self.machine.program.procs()[self.machine.callee(id)].exit;
         let pcs = self.pc(bdd, &[(exit, &z[0]), (edge.to, &w[0])])?;
         bdd.and(pcs, same)
     }
@@ -359,16 +359,16 @@ impl<'m, 'a> Template<'m, 'a> {
     /// straight to where the call goes on: there is nothing between it and the caller's next statement.
     fn may_leave(&self, bdd: &mut Bdd, state: State) -> Result<Ref, Interrupted> {
         let program = self.machine.program;
-        let between = program.locs.pairs().filter(|(id, loc)| !loc.inner && !program.is_exit(*id));
+        let between = program.locs().pairs().filter(|(id, loc)| !loc.inner && !program.is_exit(*id));
         let between = between.map(|(id, _)| id);
         let mut between = self.pcs(bdd, between, &state[0])?;
-        if let Some(atomic) = program.atomic {
+        if let Some(atomic) = program.atomic() {
             let field =
-                self.machine.scopes.field(program, program.main, atomic).expect("all globals are there");
-            let atomic = bdd.var(self.levels(program.main, field, state)[0])?;
+                self.machine.scopes.field(program, program.main(), atomic).expect("all globals are there");
+            let atomic = bdd.var(self.levels(program.main(), field, state)[0])?;
             between = bdd.and(between, !atomic)?;
         }
-        let ends = program.threads.iter().map(|thread| program.procs[thread.main].exit);
+        let ends = program.threads().iter().map(|thread| program.procs()[thread.main].exit);
         let ended = self.pcs(bdd, ends, &state[0])?;
         bdd.or(between, ended)
     }
@@ -380,10 +380,10 @@ impl<'m, 'a> Template<'m, 'a> {
         calls: bool,
         relation: impl Fn(&mut Bdd, EdgeId) -> Result<Ref, Interrupted>,
     ) -> Result<Ref, Interrupted> {
-        let edges = self.machine.program.edges.pairs();
+        let edges = self.machine.program.edges().pairs();
         let edges = edges.filter(|(_, edge)| matches!(edge.action, Action::Call { .. }) == calls);
         let mut list: Vec<EdgeId> = edges.map(|(id, _)| id).collect();
-        list.sort_by_key(|&id| self.code(self.machine.program.edges[id].from));
+        list.sort_by_key(|&id| self.code(self.machine.program.edges()[id].from));
         let parts = list.into_iter().map(|id| relation(bdd, id)).collect::<Result<Vec<Ref>, _>>()?;
         union(bdd, parts)
     }
@@ -418,7 +418,7 @@ impl Supply for Template<'_, '_> {
         args: &[Vec<u32>],
     ) -> Result<Ref, Interrupted> {
         let program = self.machine.program;
-        let callee = |id| &program.procs[self.machine.callee(id)];
+        let callee = |id| &program.procs()[self.machine.callee(id)];
         match RELATIONS[relation.0 as usize].0 {
             "ProgramInt" => self.over(bdd, false, |bdd, id| self.step(bdd, id, &args[..3], &args[3..])),
             "IntoCall" => {
@@ -439,28 +439,28 @@ impl Supply for Template<'_, '_> {
             }),
             "ReturnB" => self.over(bdd, true, |bdd, id| {
                 let brought = self.brought(bdd, id, &args[..3], &args[4..])?;
-                let from = self.pc(bdd, &[(program.edges[id].from, &args[3])])?;
+                let from = self.pc(bdd, &[(program.edges()[id].from, &args[3])])?;
                 bdd.and(from, brought)
             }),
             "Across" => self.over(bdd, true, |bdd, id| {
-                let edge = &program.edges[id];
+                let edge = &program.edges()[id];
                 self.pc(bdd, &[(edge.from, &args[0]), (edge.to, &args[1])])
             }),
-            "Entry" => self.pcs(bdd, program.procs.iter().map(|proc| proc.entry), &args[0]),
-            "Exit" => self.pcs(bdd, program.procs.iter().map(|proc| proc.exit), &args[0]),
+            "Entry" => self.pcs(bdd, program.procs().iter().map(|proc| proc.entry), &args[0]),
+            "Exit" => self.pcs(bdd, program.procs().iter().map(|proc| proc.exit), &args[0]),
             "Init" => {
-                let first = if program.is_sequential() { Some(program.main) } else { program.prologue };
-                self.pcs(bdd, first.into_iter().map(|proc| program.procs[proc].entry), &args[0])
+                let first = if program.is_sequential() { Some(program.main()) } else { program.prologue() };
+                self.pcs(bdd, first.into_iter().map(|proc| program.procs()[proc].entry), &args[0])
             }
             "Target" => self.pcs(bdd, self.targets.iter().copied(), &args[0]),
-            "NoPrologue" => Ok(if program.prologue.is_none() { Ref::TRUE } else { Ref::FALSE }),
+            "NoPrologue" => Ok(if program.prologue().is_none() { Ref::TRUE } else { Ref::FALSE }),
             "Begins" => {
                 let begin = |(id, thread): (ThreadId, &Thread)| {
-                    let here = self.pc(bdd, &[(program.procs[thread.main].entry, &args[1])])?;
+                    let here = self.pc(bdd, &[(program.procs()[thread.main].entry, &args[1])])?;
                     let who = bdd.cube(&literals(&args[0], id.0 as u64))?;
                     bdd.and(here, who)
                 };
-                let parts = program.threads.pairs().map(begin).collect::<Result<Vec<Ref>, _>>()?;
+                let parts = program.threads().pairs().map(begin).collect::<Result<Vec<Ref>, _>>()?;
                 union(bdd, parts)
             }
             "Resume" => {

@@ -9,7 +9,7 @@
 //! A value with a choice may be written down once only: it is chosen once.
 
 use super::draft::{Draft, Made};
-use postbop_ir::{Action, Expr, Op, Program, Type, VarId};
+use postbop_ir::{Action, Expr, Op, Program, Type, Value, VarId};
 use smallvec::{SmallVec, smallvec};
 
 /// A composed action has at most so many operators ...
@@ -19,12 +19,12 @@ const MOST_CHOSEN: usize = 8;
 
 /// Whether an action does nothing.
 pub fn is_skip(action: &Action) -> bool {
-    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value != 0))
+    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, value)] if value.is_true()))
 }
 
 /// Whether no run gets past an action.
 pub fn blocks(action: &Action) -> bool {
-    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, 0)]))
+    matches!(action, Action::Assume(Expr { code }) if matches!(**code, [Op::Const(_, Value::FALSE)]))
 }
 
 /// The number of operators of an action.
@@ -37,7 +37,7 @@ pub fn size(action: &Action) -> usize {
 
 /// An expression, and the number of its first choice among those of its run.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct Fragment<'a> {
     code: &'a [Op],
     origins: &'a [u32],
 }
@@ -45,8 +45,8 @@ struct Part<'a> {
 /// An action as a parallel assignment.
 struct Block<'a> {
     targets: &'a [VarId],
-    values: SmallVec<[Part<'a>; 4]>,
-    constraint: Option<Part<'a>>,
+    values: SmallVec<[Fragment<'a>; 4]>,
+    constraint: Option<Fragment<'a>>,
 }
 
 /// The numbers of choices, where each choice is itself.
@@ -67,26 +67,26 @@ impl<'a> Block<'a> {
     fn new(draft: &'a Draft, arc: u32) -> Option<Self> {
         let action = draft.action(arc);
         let mut origins = draft.origins(arc).unwrap_or(SAME);
-        let mut part = |code: &'a [Op]| {
+        let mut fragment = |code: &'a [Op]| {
             let count = code.iter().filter(|op| matches!(op, Op::Choice(_))).count();
             let (own, rest) = origins.split_at_checked(count)?;
             origins = rest;
-            Some(Part { code, origins: own })
+            Some(Fragment { code, origins: own })
         };
         let (targets, values, constraint): (&[VarId], _, _) = match action {
-            Action::Assume(condition) => (&[], SmallVec::new(), Some(part(&condition.code)?)),
+            Action::Assume(condition) => (&[], SmallVec::new(), Some(fragment(&condition.code)?)),
             Action::Assign { targets, values, constraint } => {
-                let values: Option<_> = values.iter().map(|value| part(&value.code)).collect();
+                let values: Option<_> = values.iter().map(|value| fragment(&value.code)).collect();
                 let constraint = match constraint {
-                    Some(constraint) => Some(part(&constraint.code)?),
+                    Some(constraint) => Some(fragment(&constraint.code)?),
                     None => None,
                 };
                 (targets, values?, constraint)
             }
             Action::Havoc(vars) => {
-                let is_bool = |var: &VarId| draft.task.program.vars[*var].ty == Type::Bool;
+                let is_bool = |var: &VarId| draft.task.program.vars()[*var].ty == Type::Bool;
                 let values: Option<_> =
-                    vars.iter().map(|var| part(CHOSEN_BOOL).filter(|_| is_bool(var))).collect();
+                    vars.iter().map(|var| fragment(CHOSEN_BOOL).filter(|_| is_bool(var))).collect();
                 (vars, values?, None)
             }
             Action::Call { .. } | Action::Return(_) => return None,
@@ -94,7 +94,7 @@ impl<'a> Block<'a> {
         Some(Block { targets, values, constraint })
     }
 
-    fn value(&self, var: VarId) -> Option<(usize, Part<'a>)> {
+    fn value(&self, var: VarId) -> Option<(usize, Fragment<'a>)> {
         let at = self.targets.iter().position(|&target| target == var)?;
         Some((at, self.values[at]))
     }
@@ -119,9 +119,9 @@ enum Turn {
 impl Writer {
     /// Writes down an expression of one of the actions, in terms of the composed one. `shift` is added to the numbers of
     /// its choices. `constrains` says that new values can be named.
-    fn write(&mut self, a: &Block, b: &Block, part: Part, turn: Turn, shift: u32, constrains: bool) {
-        let mut origins = part.origins.iter();
-        for &op in part.code {
+    fn write(&mut self, a: &Block, b: &Block, fragment: Fragment, turn: Turn, shift: u32, constrains: bool) {
+        let mut origins = fragment.origins.iter();
+        for &op in fragment.code {
             let stored = match (op, turn) {
                 (Op::Var(var), Turn::Second) | (Op::Next(var), Turn::First) => {
                     a.value(var).map(|found| (var, found))
@@ -212,7 +212,7 @@ pub fn compose(draft: &Draft, first: u32, second: u32) -> Option<Made> {
 fn bits(program: &Program, action: &Action) -> usize {
     let width = |ty: Type| ty.bits().map_or(64, usize::from);
     match action {
-        Action::Havoc(vars) => vars.iter().map(|&var| width(program.vars[var].ty)).sum(),
+        Action::Havoc(vars) => vars.iter().map(|&var| width(program.vars()[var].ty)).sum(),
         _ => action.exprs().flat_map(Expr::choices).map(width).sum(),
     }
 }

@@ -26,7 +26,7 @@ const MOST_JOINTS: usize = 8;
 /// Composes wherever it makes the program smaller.
 pub fn compose(draft: &mut Draft) {
     let most = MOST_JOINTS * draft.arcs.len();
-    for loc in draft.task.program.locs.ids() {
+    for loc in draft.task.program.locs().ids() {
         if draft.joints() > most {
             return;
         }

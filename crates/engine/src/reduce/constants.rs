@@ -28,7 +28,7 @@
 //! conditions do read them, and replay must know their values. Inside a procedure an assignment tells the value.
 //! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
 //! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
-//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::lift`] adds them to the entry of each
+//! entry are kept, with their numbers ([`Constants::entries`]), and [`super::edge_map`] adds them to the entry of each
 //! of its segments.
 //!
 //! # Paper
@@ -45,7 +45,7 @@ use super::fold::Folder;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, VarId};
+use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -53,7 +53,7 @@ use rustc_hash::FxHashMap as HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stored {
     Nothing,
-    Always(i64),
+    Always(Value),
     Various,
 }
 
@@ -84,7 +84,7 @@ pub struct Constants {
 /// Replaces constants by their values.
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
-    let none = Table::filled(program.vars.len(), Stored::Nothing);
+    let none = Table::filled(program.vars().len(), Stored::Nothing);
     if !look(draft, none).is_some_and(|stored| worth_it(draft, &stored)) {
         return Constants::default();
     }
@@ -103,12 +103,12 @@ pub fn constants(draft: &mut Draft) -> Constants {
 
 /// What is stored at the start: something arbitrary in each variable whose first value can matter.
 fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, Stored> {
-    let mut stored = Table::filled(program.vars.len(), Stored::Nothing);
-    for (id, proc) in program.procs.pairs() {
+    let mut stored = Table::filled(program.vars().len(), Stored::Nothing);
+    for (id, proc) in program.procs().pairs() {
         let fields = bits::members(live.at(program, proc.entry));
         for var in fields.filter_map(|field| scopes.var(program, id, field)) {
             let passed = program.is_global(var) || proc.params().contains(&var);
-            if !passed || id == program.main {
+            if !passed || id == program.main() {
                 stored[var] = Stored::Various;
             }
         }
@@ -120,7 +120,7 @@ fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, St
 fn look(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, Stored>> {
     let program = draft.task.program;
     let mut results: Table<ProcId, Vec<Stored>> =
-        program.procs.iter().map(|proc| vec![Stored::Nothing; proc.results.len()]).collect();
+        program.procs().iter().map(|proc| vec![Stored::Nothing; proc.results.len()]).collect();
     for _ in 0..MOST_LOOKS {
         let mut changed = false;
         for (at, arc) in draft.arcs.iter().enumerate().filter(|(_, arc)| arc.live) {
@@ -136,7 +136,7 @@ fn look(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, 
                     vars.iter().for_each(|&var| changed |= stored[var].add(Stored::Various));
                 }
                 Action::Call { callee, args, results: wanted } => {
-                    for (&param, arg) in program.procs[*callee].params().iter().zip(args) {
+                    for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
                         let more = given(&stored, arg);
                         changed |= stored[param].add(more);
                     }
@@ -145,7 +145,7 @@ fn look(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, 
                     }
                 }
                 Action::Return(values) => {
-                    let proc = program.locs[arc.from].proc;
+                    let proc = program.locs()[arc.from].proc;
                     for (result, value) in results[proc].iter_mut().zip(values) {
                         changed |= result.add(given(&stored, value));
                     }
@@ -197,7 +197,7 @@ fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
 fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     let program = draft.task.program;
     let known = |var: VarId| match stored[var] {
-        Stored::Always(value) => Some((program.vars[var].ty, value)),
+        Stored::Always(value) => Some((program.vars()[var].ty, value)),
         _ => None,
     };
     let is_open = |var: VarId| known(var).is_none();
@@ -250,7 +250,7 @@ fn entries(
     stored: &Table<VarId, Stored>,
 ) -> HashMap<ProcId, Known> {
     let mut entries = HashMap::default();
-    for (id, proc) in program.procs.pairs() {
+    for (id, proc) in program.procs().pairs() {
         let fields = bits::members(live.at(program, proc.entry));
         let known = fields.filter_map(|field| {
             let var = scopes.var(program, id, field)?;

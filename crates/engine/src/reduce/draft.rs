@@ -7,7 +7,7 @@
 //! were joined with one and the same arc share a part of their runs.
 
 use super::action::{blocks, is_skip};
-use super::lift::{Lift, Part};
+use super::edge_map::{EdgeMap, SourceEdge};
 use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Query, Span, Task, Var};
 use smallvec::SmallVec;
 
@@ -62,7 +62,7 @@ pub struct Draft<'a> {
     /// For each made action how many arcs do it.
     users: Vec<u32>,
     /// The edges as written.
-    parts: Vec<Part>,
+    sources: Vec<SourceEdge>,
     joined: Vec<(u32, u32)>,
     /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
@@ -74,8 +74,8 @@ impl<'a> Draft<'a> {
     /// The program as written.
     pub fn new(task: &'a Task<'a>) -> Self {
         let program = task.program;
-        let mut fixed = vec![false; program.locs.len()];
-        for proc in program.procs.iter() {
+        let mut fixed = vec![false; program.locs().len()];
+        for proc in program.procs().iter() {
             fixed[proc.entry.index()] = true;
             fixed[proc.exit.index()] = true;
         }
@@ -92,13 +92,13 @@ impl<'a> Draft<'a> {
         };
         Draft {
             task,
-            arcs: program.edges.pairs().map(arc).collect(),
+            arcs: program.edges().pairs().map(arc).collect(),
             leaving: Vec::new(),
             entering: Vec::new(),
-            made: Vec::with_capacity(program.edges.len() / 3),
+            made: Vec::with_capacity(program.edges().len() / 3),
             users: Vec::new(),
-            parts: program.edges.pairs().map(|(id, edge)| Part::new(id, edge)).collect(),
-            joined: Vec::with_capacity(program.edges.len() / 2),
+            sources: program.edges().pairs().map(|(id, edge)| SourceEdge::new(id, edge)).collect(),
+            joined: Vec::with_capacity(program.edges().len() / 2),
             fixed,
             reachable: None,
         }
@@ -107,22 +107,22 @@ impl<'a> Draft<'a> {
     /// What an arc does.
     pub fn action(&self, arc: u32) -> &Action {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
-            None => &self.task.program.edges[EdgeId(action as u32)].action,
+        match action.checked_sub(self.task.program.edges().len()) {
+            None => &self.task.program.edges()[EdgeId(action as u32)].action,
             Some(made) => &self.made[made].action,
         }
     }
 
     /// For each choice of an arc's action, which one of its run it is; none if they are the same.
     pub fn origins(&self, arc: u32) -> Option<&[u32]> {
-        let made = (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len())?;
+        let made = (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges().len())?;
         Some(&self.made[made].origins)
     }
 
     /// How many choices the run of an arc makes.
     pub fn choices(&self, arc: u32) -> u32 {
-        match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges.len()) {
-            None => self.parts[self.arcs[arc as usize].action as usize].choices,
+        match (self.arcs[arc as usize].action as usize).checked_sub(self.task.program.edges().len()) {
+            None => self.sources[self.arcs[arc as usize].action as usize].choices,
             Some(made) => self.made[made].choices,
         }
     }
@@ -130,8 +130,8 @@ impl<'a> Draft<'a> {
     /// Whether no run gets past an arc.
     pub fn blocks(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
-            None => self.parts[action].blocks,
+        match action.checked_sub(self.task.program.edges().len()) {
+            None => self.sources[action].blocks,
             Some(made) => blocks(&self.made[made].action),
         }
     }
@@ -139,8 +139,8 @@ impl<'a> Draft<'a> {
     /// Whether an arc does nothing.
     pub fn skips(&self, arc: u32) -> bool {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
-            None => self.parts[action].skips,
+        match action.checked_sub(self.task.program.edges().len()) {
+            None => self.sources[action].skips,
             // The choices of a run that does nothing would have to be counted.
             Some(made) => self.made[made].choices == 0 && is_skip(&self.made[made].action),
         }
@@ -148,7 +148,7 @@ impl<'a> Draft<'a> {
 
     /// Lets an arc do something else.
     pub fn rewrite(&mut self, arc: u32, made: Made) {
-        let action = self.task.program.edges.len() + self.made.len();
+        let action = self.task.program.edges().len() + self.made.len();
         self.made.push(made);
         self.users.push(1);
         self.arcs[arc as usize].action = action as u32;
@@ -159,7 +159,8 @@ impl<'a> Draft<'a> {
         let busy = if self.skips(first) { second } else { first };
         let action = self.arcs[busy as usize].action;
         self.arcs[arc as usize].action = action;
-        if let Some(users) = self.users.get_mut((action as usize).wrapping_sub(self.task.program.edges.len()))
+        if let Some(users) =
+            self.users.get_mut((action as usize).wrapping_sub(self.task.program.edges().len()))
         {
             *users += 1;
         }
@@ -168,8 +169,8 @@ impl<'a> Draft<'a> {
     /// Chains the arcs that are there.
     pub fn chain(&mut self) {
         let empty = Chain { head: NIL, tail: NIL, live: 0 };
-        self.leaving = vec![empty; self.task.program.locs.len()];
-        self.entering = vec![empty; self.task.program.locs.len()];
+        self.leaving = vec![empty; self.task.program.locs().len()];
+        self.entering = vec![empty; self.task.program.locs().len()];
         for at in 0..self.arcs.len() {
             let Arc { from, to, live: true, .. } = self.arcs[at] else { continue };
             let last = self.leaving[from.index()].append(at as u32);
@@ -260,13 +261,13 @@ impl<'a> Draft<'a> {
     }
 
     fn join(&mut self, arc: u32, first: u32, second: u32) {
-        let run = self.task.program.edges.len() + self.joined.len();
+        let run = self.task.program.edges().len() + self.joined.len();
         self.joined.push((first, second));
         self.arcs[arc as usize].run = run as u32;
     }
 
     /// The program as drawn, its targets, and the way back.
-    pub fn finish(mut self) -> (Program, Vec<Query>, Lift) {
+    pub fn finish(mut self) -> (Program, Vec<Query>, EdgeMap) {
         let program = self.task.program;
         let mut kept = std::mem::take(&mut self.fixed);
         let mut count = 0;
@@ -276,21 +277,21 @@ impl<'a> Draft<'a> {
             count += 1;
         }
         let mut builder = Builder::with_room(kept.iter().filter(|kept| **kept).count(), count);
-        let mut places = vec![LocId(NIL); program.locs.len()];
-        for (id, &Loc { proc, span, .. }) in program.locs.pairs() {
+        let mut places = vec![LocId(NIL); program.locs().len()];
+        for (id, &Loc { proc, span, .. }) in program.locs().pairs() {
             if kept[id.index()] {
                 places[id.index()] = builder.loc(proc, span);
             }
         }
-        builder.control.clone_from(&program.control);
-        for var in program.vars.iter() {
-            builder.vars.push(Var { name: String::new(), ty: var.ty, scope: var.scope });
+        builder.set_control(program.control().to_vec());
+        for var in program.vars().iter() {
+            builder.push_var(Var { name: String::new(), ty: var.ty, scope: var.scope });
         }
-        for proc in program.procs.iter() {
+        for proc in program.procs().iter() {
             let (entry, exit) = (places[proc.entry.index()], places[proc.exit.index()]);
             let (locals, results) = (proc.locals.clone(), proc.results.clone());
             let (params, span) = (proc.params, proc.span);
-            builder.procs.push(Proc { name: String::new(), locals, params, results, entry, exit, span });
+            builder.push_proc(Proc { name: String::new(), locals, params, results, entry, exit, span });
         }
         let moved = |locs: &[LocId]| locs.iter().map(|loc| places[loc.index()]).collect();
         let queries = self.task.queries.iter().map(|query| Query {
@@ -298,10 +299,9 @@ impl<'a> Draft<'a> {
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
-        let lift = self.draw(&mut builder, &places);
-        let reduced = builder.finish(program.main);
-        debug_assert_eq!(postbop_ir::validate(&reduced), []);
-        (reduced, queries, lift)
+        let edge_map = self.draw(&mut builder, &places);
+        let reduced = builder.finish(program.main());
+        (reduced, queries, edge_map)
     }
 
     /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
@@ -314,7 +314,7 @@ impl<'a> Draft<'a> {
     /// What an arc does, for the last time.
     fn take(&mut self, arc: u32) -> Action {
         let action = self.arcs[arc as usize].action as usize;
-        match action.checked_sub(self.task.program.edges.len()) {
+        match action.checked_sub(self.task.program.edges().len()) {
             // Arcs that were dropped may have done it too, so this is a cautious count.
             Some(made) if self.users[made] == 1 => {
                 std::mem::replace(&mut self.made[made].action, Action::Havoc(Vec::new()))
@@ -324,22 +324,22 @@ impl<'a> Draft<'a> {
     }
 
     /// Draws the arcs, location by location, and notes their runs.
-    fn draw(mut self, builder: &mut Builder, places: &[LocId]) -> Lift {
+    fn draw(mut self, builder: &mut Builder, places: &[LocId]) -> EdgeMap {
         let program = self.task.program;
-        let mut lift = Lift::new(std::mem::take(&mut self.parts), std::mem::take(&mut self.joined));
-        for loc in program.locs.ids() {
+        let mut edge_map = EdgeMap::new(std::mem::take(&mut self.sources), std::mem::take(&mut self.joined));
+        for loc in program.locs().ids() {
             let mut next = self.leaving[loc.index()].head;
             while let Some(&arc) = self.arcs.get(next as usize) {
                 let at = std::mem::replace(&mut next, arc.next_out);
                 if !arc.live {
                     continue;
                 }
-                lift.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
+                edge_map.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
                 let action = self.take(at);
                 builder.edge(places[arc.from.index()], places[arc.to.index()], action, Span::default());
             }
         }
-        lift
+        edge_map
     }
 }
 

@@ -5,7 +5,7 @@
 //! that no longer decides anything is left out; the positions of the other choices are noted.
 
 use crate::encode::machine::value::{Val, binary, ite, unary};
-use postbop_ir::{Expr, Op, Type, VarId};
+use postbop_ir::{Expr, Op, Type, Value, VarId};
 use smallvec::SmallVec;
 
 /// Longer code is not folded: operands are moved about.
@@ -13,16 +13,16 @@ const LONGEST: usize = 4_096;
 
 /// An operand that was written.
 #[derive(Clone, Copy)]
-struct Part {
+struct Operand {
     /// Where it begins, among operators and among choices.
     start: usize,
     choices: usize,
-    value: Option<(Type, i64)>,
+    value: Option<(Type, Value)>,
 }
 
 /// Folds the expressions of one action.
 pub struct Folder<'a> {
-    known: &'a dyn Fn(VarId) -> Option<(Type, i64)>,
+    known: &'a dyn Fn(VarId) -> Option<(Type, Value)>,
     code: Vec<Op>,
     /// Which choices of the action are left in the expression under way.
     choices: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct Folder<'a> {
 
 impl<'a> Folder<'a> {
     /// A folder for an action, given what is known.
-    pub fn new(known: &'a dyn Fn(VarId) -> Option<(Type, i64)>) -> Self {
+    pub fn new(known: &'a dyn Fn(VarId) -> Option<(Type, Value)>) -> Self {
         Folder { known, code: Vec::new(), choices: Vec::new(), met: 0, left: Vec::new() }
     }
 
@@ -44,39 +44,39 @@ impl<'a> Folder<'a> {
             self.met += expr.choices().count() as u32;
             return None;
         }
-        let mut stack: SmallVec<[Part; 8]> = SmallVec::new();
+        let mut stack: SmallVec<[Operand; 8]> = SmallVec::new();
         for &op in &expr.code {
             let arity = op.arity();
-            let part = match op {
+            let operand = match op {
                 Op::Var(var) | Op::Next(var) => self.leaf(op, (self.known)(var)),
                 Op::Const(ty, value) => self.leaf(op, Some((ty, value))),
                 Op::Choice(_) => self.leaf(op, None),
                 _ => {
-                    let operands: SmallVec<[Part; 3]> = stack.drain(stack.len() - arity..).collect();
+                    let operands: SmallVec<[Operand; 3]> = stack.drain(stack.len() - arity..).collect();
                     self.apply(op, &operands, expr.code.len() <= LONGEST)
                 }
             };
-            stack.push(part);
+            stack.push(operand);
         }
         self.left.append(&mut self.choices);
         Some(Expr::new(std::mem::take(&mut self.code)))
     }
 
-    fn leaf(&mut self, op: Op, value: Option<(Type, i64)>) -> Part {
-        let part = Part { start: self.code.len(), choices: self.choices.len(), value };
+    fn leaf(&mut self, op: Op, value: Option<(Type, Value)>) -> Operand {
+        let operand = Operand { start: self.code.len(), choices: self.choices.len(), value };
         self.code.push(value.map_or(op, |(ty, value)| Op::Const(ty, value)));
         if let Op::Choice(_) = op {
             self.choices.push(self.met);
             self.met += 1;
         }
-        part
+        operand
     }
 
-    fn apply(&mut self, op: Op, operands: &[Part], moves: bool) -> Part {
+    fn apply(&mut self, op: Op, operands: &[Operand], moves: bool) -> Operand {
         let first = operands[0];
         // Whether a value is known is all that is asked: of what is not, any range will do.
         let open = Val { lo: 0, hi: 1, hole: 0, whole: false };
-        let value = |part: &Part| part.value.map_or(open, |(_, value)| Val::known(value));
+        let value = |operand: &Operand| operand.value.map_or(open, |(_, value)| Val::known(value.get()));
         let result = match operands {
             [a] => unary(op, value(a)),
             [a, b] => binary(op, value(a), value(b)),
@@ -84,10 +84,10 @@ impl<'a> Folder<'a> {
             _ => unreachable!("operators have up to three operands"),
         };
         if result.settled() {
-            let known = (type_of(op, operands), result.lo);
+            let known = (type_of(op, operands), Value::new(result.lo));
             self.cut(first.start, first.choices);
             self.code.push(Op::Const(known.0, known.1));
-            return Part { value: Some(known), ..first };
+            return Operand { value: Some(known), ..first };
         }
         match passes_on(op, operands).filter(|_| moves) {
             Some(at) => {
@@ -99,7 +99,7 @@ impl<'a> Folder<'a> {
             }
             None => self.code.push(op),
         }
-        Part { value: None, ..first }
+        Operand { value: None, ..first }
     }
 
     fn cut(&mut self, start: usize, choices: usize) {
@@ -109,21 +109,21 @@ impl<'a> Folder<'a> {
 }
 
 /// The operand that an operator passes on unchanged, because of what is known of the others.
-fn passes_on(op: Op, operands: &[Part]) -> Option<usize> {
+fn passes_on(op: Op, operands: &[Operand]) -> Option<usize> {
     let value = |at: usize| operands[at].value.map(|(_, value)| value);
     match (op, operands.len()) {
-        (Op::And, 2) => (0..2).find(|at| value(1 - at) == Some(1)),
-        (Op::Or, 2) => (0..2).find(|at| value(1 - at) == Some(0)),
-        (Op::Ite, 3) => value(0).map(|condition| if condition != 0 { 1 } else { 2 }),
+        (Op::And, 2) => (0..2).find(|at| value(1 - at) == Some(Value::TRUE)),
+        (Op::Or, 2) => (0..2).find(|at| value(1 - at) == Some(Value::FALSE)),
+        (Op::Ite, 3) => value(0).map(|condition| if condition.is_true() { 1 } else { 2 }),
         _ => None,
     }
 }
 
 /// The type of a result that is known.
-fn type_of(op: Op, operands: &[Part]) -> Type {
+fn type_of(op: Op, operands: &[Operand]) -> Type {
     match op {
         Op::Neg(ty) | Op::Add(ty) | Op::Sub(ty) | Op::Mul(ty) => ty,
-        Op::Ite => operands[1..].iter().find_map(|part| part.value).map_or(Type::Bool, |(ty, _)| ty),
+        Op::Ite => operands[1..].iter().find_map(|operand| operand.value).map_or(Type::Bool, |(ty, _)| ty),
         _ => Type::Bool,
     }
 }
@@ -137,23 +137,23 @@ mod tests {
     const ANY: Op = Op::Choice(Type::Bool);
 
     fn folded(code: &[Op]) -> (Vec<Op>, Vec<u32>) {
-        let known = |var| (var == VarId(1)).then_some((Type::Bool, 1));
+        let known = |var| (var == VarId(1)).then_some((Type::Bool, Value::TRUE));
         let mut folder = Folder::new(&known);
         let expr = folder.fold(&Expr::new(code), true).expect("it is wanted");
         (expr.code.to_vec(), folder.left)
     }
 
-    fn bit(value: i64) -> Op {
-        Op::Const(Type::Bool, value)
+    fn bit(value: bool) -> Op {
+        Op::Const(Type::Bool, value.into())
     }
 
     #[test]
     fn what_is_known_is_written_down() {
-        assert_eq!(folded(&[C, Op::Not]).0, [bit(0)]);
+        assert_eq!(folded(&[C, Op::Not]).0, [bit(false)]);
         assert_eq!(folded(&[X, C, Op::And]).0, [X]);
         assert_eq!(folded(&[C, X, Op::And]).0, [X]);
-        assert_eq!(folded(&[X, C, Op::Or]).0, [bit(1)]);
-        assert_eq!(folded(&[X, C, Op::Xor]).0, [X, bit(1), Op::Xor]);
+        assert_eq!(folded(&[X, C, Op::Or]).0, [bit(true)]);
+        assert_eq!(folded(&[X, C, Op::Xor]).0, [X, bit(true), Op::Xor]);
         assert_eq!(folded(&[C, X, Op::Not, X, Op::Ite]).0, [X, Op::Not]);
         assert_eq!(folded(&[C, Op::Not, X, X, Op::Not, Op::Ite]).0, [X, Op::Not]);
     }

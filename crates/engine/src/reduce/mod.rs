@@ -23,8 +23,8 @@ mod action;
 mod compose;
 mod constants;
 mod draft;
+mod edge_map;
 mod fold;
-mod lift;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ mod tests;
 use crate::budget::Stopwatch;
 use crate::verdict::Stats;
 use draft::Draft;
-use lift::Lift;
+use edge_map::EdgeMap;
 use postbop_ir::{Bound, Prefer, Program, Query, Task, Trace};
 
 /// A smaller program, and how its traces are read.
@@ -41,14 +41,14 @@ pub struct Reduced {
     queries: Vec<Query>,
     prefer: Prefer,
     first: bool,
-    lift: Lift,
+    lift: EdgeMap,
     /// How much smaller it is, and what that took.
     pub stats: Stats,
 }
 
 /// About how many bytes it takes to reduce the program of a task, and what engines prepare from it.
 pub fn room(task: &Task) -> u64 {
-    (task.program.edges.len() + task.program.locs.len()) as u64 * 400
+    (task.program.edges().len() + task.program.locs().len()) as u64 * 400
 }
 
 /// Reduces the program of a task.
@@ -68,10 +68,10 @@ pub fn reduce(task: &Task) -> Reduced {
     lift.entries = constants.entries;
     stopwatch.lap("reduce_us");
     let mut stats = Stats::from([
-        ("locations", task.program.locs.len() as u64),
-        ("reduced_locations", program.locs.len() as u64),
-        ("edges", task.program.edges.len() as u64),
-        ("reduced_edges", program.edges.len() as u64),
+        ("locations", task.program.locs().len() as u64),
+        ("reduced_locations", program.locs().len() as u64),
+        ("edges", task.program.edges().len() as u64),
+        ("reduced_edges", program.edges().len() as u64),
         ("constants", constants.count as u64),
     ]);
     stats.extend(stopwatch.laps());

@@ -17,9 +17,9 @@ pub fn prune(draft: &mut Draft) {
     let program = draft.task.program;
     let reachable = reachable(draft);
     let relevant = relevant(draft, &reachable);
-    for (id, edge) in program.edges.pairs() {
+    for (id, edge) in program.edges().pairs() {
         let to = match edge.action {
-            Action::Call { callee, .. } => program.procs[callee].entry,
+            Action::Call { callee, .. } => program.procs()[callee].entry,
             _ => edge.to,
         };
         draft.arcs[id.index()].live &=
@@ -32,20 +32,20 @@ pub fn prune(draft: &mut Draft) {
 /// The locations to which control can get.
 fn reachable(draft: &Draft) -> Vec<bool> {
     let program = draft.task.program;
-    let mut reachable = vec![false; program.locs.len()];
+    let mut reachable = vec![false; program.locs().len()];
     // Calls that wait for their callee to return.
-    let mut waiting: Vec<Vec<LocId>> = vec![Vec::new(); program.procs.len()];
-    let mut work = vec![program.procs[program.main].entry];
+    let mut waiting: Vec<Vec<LocId>> = vec![Vec::new(); program.procs().len()];
+    let mut work = vec![program.procs()[program.main()].entry];
     while let Some(loc) = work.pop() {
         if std::mem::replace(&mut reachable[loc.index()], true) {
             continue;
         }
-        let proc = program.locs[loc].proc;
-        if program.procs[proc].exit == loc {
+        let proc = program.locs()[loc].proc;
+        if program.procs()[proc].exit == loc {
             work.append(&mut waiting[proc.index()]);
         }
         for &edge in program.leaving(loc) {
-            let (arc, edge) = (edge.0, &program.edges[edge]);
+            let (arc, edge) = (edge.0, &program.edges()[edge]);
             if !draft.arcs[arc as usize].live {
                 continue;
             }
@@ -55,7 +55,7 @@ fn reachable(draft: &Draft) -> Vec<bool> {
                 }
                 continue;
             };
-            let called = &program.procs[callee];
+            let called = &program.procs()[callee];
             if !reachable[called.entry.index()] {
                 work.push(called.entry);
             }
@@ -75,23 +75,23 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         Action::Call { callee, .. } => Some(callee),
         _ => None,
     };
-    let ends = program.edges.pairs().map(|(id, edge)| (edge.to.index(), id.0));
-    let entering = Groups::new(program.locs.len(), ends);
-    let calls = program.edges.pairs().filter_map(|(id, edge)| Some((called(edge)?.index(), id.0)));
-    let calls = Groups::new(program.procs.len(), calls);
-    let mut relevant = vec![false; program.locs.len()];
+    let ends = program.edges().pairs().map(|(id, edge)| (edge.to.index(), id.0));
+    let entering = Groups::new(program.locs().len(), ends);
+    let calls = program.edges().pairs().filter_map(|(id, edge)| Some((called(edge)?.index(), id.0)));
+    let calls = Groups::new(program.procs().len(), calls);
+    let mut relevant = vec![false; program.locs().len()];
     let mut work: Vec<LocId> = draft.task.queries.iter().flat_map(|query| query.locs().to_vec()).collect();
     while let Some(loc) = work.pop() {
         if !reachable[loc.index()] || std::mem::replace(&mut relevant[loc.index()], true) {
             continue;
         }
-        let proc = program.locs[loc].proc;
-        if program.procs[proc].entry == loc {
-            work.extend(calls.of(proc.index()).iter().map(|&id| program.edges[EdgeId(id)].from));
+        let proc = program.locs()[loc].proc;
+        if program.procs()[proc].entry == loc {
+            work.extend(calls.of(proc.index()).iter().map(|&id| program.edges()[EdgeId(id)].from));
         }
         for &id in entering.of(loc.index()).iter().filter(|&&id| draft.arcs[id as usize].live) {
-            let edge = &program.edges[EdgeId(id)];
-            work.push(called(edge).map_or(edge.from, |callee| program.procs[callee].exit));
+            let edge = &program.edges()[EdgeId(id)];
+            work.push(called(edge).map_or(edge.from, |callee| program.procs()[callee].exit));
         }
     }
     relevant

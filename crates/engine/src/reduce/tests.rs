@@ -41,17 +41,17 @@ fn reduced(text: &str, targets: &[u32], prefer: Prefer) -> (Program, Reduced) {
 }
 
 fn actions(reduced: &Reduced) -> Vec<String> {
-    reduced.program.edges.iter().map(|edge| text::print_action(&edge.action)).collect()
+    reduced.program.edges().iter().map(|edge| text::print_action(&edge.action)).collect()
 }
 
 #[test]
 fn what_is_on_no_run_to_a_target_is_left_out() {
     let (program, reduced) = reduced(GRAPH, &[5], Prefer::FewestSteps);
-    assert_eq!((program.edges.len(), reduced.program.edges.len()), (9, 5), "{:?}", actions(&reduced));
+    assert_eq!((program.edges().len(), reduced.program.edges().len()), (9, 5), "{:?}", actions(&reduced));
     // Nothing is relevant where no target can be reached.
     let blocked = GRAPH.replace("edge l9 l5 at 0..0 assume v0", "edge l9 l5 at 0..0 assume false");
     let (_, reduced) = self::reduced(&blocked, &[5], Prefer::Any);
-    assert_eq!(reduced.program.edges.len(), 0, "{:?}", actions(&reduced));
+    assert_eq!(reduced.program.edges().len(), 0, "{:?}", actions(&reduced));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn variables_that_hold_one_value_become_constants() {
     let (_, reduced) = reduced(GRAPH, &[5], Prefer::FewestSteps);
     assert_eq!(reduced.stats.get("constants"), Some(3), "k, n, and what comes back");
     let reads =
-        reduced.program.edges.iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.reads());
+        reduced.program.edges().iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.reads());
     assert_eq!(reads.count(), 0, "{:?}", actions(&reduced));
     // A second value, and nothing is known.
     let two = GRAPH.replace(
@@ -74,9 +74,9 @@ fn variables_that_hold_one_value_become_constants() {
 fn edges_that_follow_each_other_are_composed_unless_steps_count() {
     let (_, short) = reduced(GRAPH, &[5], Prefer::FewestSteps);
     let (_, any) = reduced(GRAPH, &[5], Prefer::Any);
-    assert!(any.program.edges.len() < short.program.edges.len(), "{:?}", actions(&any));
+    assert!(any.program.edges().len() < short.program.edges().len(), "{:?}", actions(&any));
     let calls = |reduced: &Reduced| {
-        let edges = reduced.program.edges.iter();
+        let edges = reduced.program.edges().iter();
         edges.filter(|edge| matches!(edge.action, Action::Call { .. })).count()
     };
     assert_eq!((calls(&any), calls(&short)), (1, 1), "a call stays a call");
@@ -89,18 +89,18 @@ fn a_trace_of_the_smaller_program_is_lifted_to_one_as_written() {
         // The only run: each edge of the smaller program once, the call with a segment.
         let mut trace = Trace::default();
         let of = |from: LocId| reduced.program.leaving(from)[0];
-        let inside = of(reduced.program.procs[postbop_ir::ProcId(1)].entry);
+        let inside = of(reduced.program.procs()[postbop_ir::ProcId(1)].entry);
         let proc = postbop_ir::ProcId(1);
         let segment =
             postbop_ir::Segment::new(proc, Vec::new(), vec![postbop_ir::Step::new(inside, Vec::new())]);
         let segment = trace.segments.push(segment);
-        let (mut at, mut steps) = (reduced.program.procs[reduced.program.main].entry, Vec::new());
+        let (mut at, mut steps) = (reduced.program.procs()[reduced.program.main()].entry, Vec::new());
         while at != reduced.queries[0].locs()[0] {
             let edge: EdgeId = of(at);
             let step = postbop_ir::Step::new(edge, Vec::new());
-            let call = matches!(reduced.program.edges[edge].action, Action::Call { .. });
+            let call = matches!(reduced.program.edges()[edge].action, Action::Call { .. });
             steps.push(if call { step.back(segment) } else { step });
-            at = reduced.program.edges[edge].to;
+            at = reduced.program.edges()[edge].to;
         }
         let trace = Trace::sequential(trace.segments, Vec::new(), steps);
         let mut lifted = reduced.lift(trace);

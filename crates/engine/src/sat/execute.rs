@@ -21,7 +21,7 @@
 
 use super::regions::Regions;
 use crate::encode::gates::{apply, constant, width};
-use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, Value, VarId};
 use postbop_kit::aig::{Aig, Lit, Values};
 use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
@@ -168,7 +168,7 @@ struct Executor<'r, 'a> {
 
 impl Executor<'_, '_> {
     fn run(&mut self, locs: &[LocId], start: State, is_target: &dyn Fn(LocId) -> bool) {
-        let entry = self.regions.program.procs[self.proc].entry;
+        let entry = self.regions.program.procs()[self.proc].entry;
         self.arrived.insert(*locs.first().unwrap_or(&entry), vec![start]);
         for &loc in locs {
             let Some(state) = self.arrive(loc, is_target) else { continue };
@@ -180,7 +180,7 @@ impl Executor<'_, '_> {
                 self.take(edge, state.expect("taken for the last edge only"));
             }
         }
-        let exit = self.regions.program.procs[self.proc].exit;
+        let exit = self.regions.program.procs()[self.proc].exit;
         if let Some(state) = self.arrive(exit, is_target) {
             let bits = self.regions.outputs[self.proc].iter().map(|&bit| state.bits[bit as usize]).collect();
             self.ends.push(State { bits, ..state });
@@ -272,7 +272,7 @@ impl Executor<'_, '_> {
 
     /// Control takes an edge.
     fn take(&mut self, id: EdgeId, mut state: State) {
-        let edge = &self.regions.program.edges[id];
+        let edge = &self.regions.program.edges()[id];
         let before = state.way;
         match &edge.action {
             Action::Assume(condition) => {
@@ -293,7 +293,7 @@ impl Executor<'_, '_> {
             }
             Action::Havoc(vars) => {
                 for &var in vars {
-                    let value = self.choice(id, self.regions.program.vars[var].ty);
+                    let value = self.choice(id, self.regions.program.vars()[var].ty);
                     self.set(&mut state.bits, var, &value);
                 }
             }
@@ -398,11 +398,11 @@ impl Executor<'_, '_> {
         let mut stack: Vec<(Type, Vec<Lit>)> = Vec::new();
         for &op in expr.code.iter() {
             let value = match op {
-                Op::Const(ty, value) => (ty, constant::<Aig>(ty, value)),
-                Op::Var(var) => (self.regions.program.vars[var].ty, bits[self.place(var)].to_vec()),
+                Op::Const(ty, value) => (ty, constant::<Aig>(ty, value.get())),
+                Op::Var(var) => (self.regions.program.vars()[var].ty, bits[self.place(var)].to_vec()),
                 Op::Next(var) => {
                     let kept = || bits[self.place(var)].to_vec();
-                    (self.regions.program.vars[var].ty, next.get(&var).cloned().unwrap_or_else(kept))
+                    (self.regions.program.vars()[var].ty, next.get(&var).cloned().unwrap_or_else(kept))
                 }
                 Op::Choice(ty) => (ty, self.choice(edge, ty)),
                 op => {
@@ -444,7 +444,7 @@ impl Execution {
                 Way::Start => break,
                 Way::Edge(edge) => {
                     path.push(Passed::Edge(edge));
-                    self.ways[&program.edges[edge].from]
+                    self.ways[&program.edges()[edge].from]
                 }
                 Way::Tail(site) => {
                     path.push(Passed::Tail(site));
@@ -474,14 +474,14 @@ impl Execution {
     }
 
     /// The outcomes of an edge's choices.
-    pub fn choices(&self, edge: EdgeId, values: &Values) -> Vec<Option<i64>> {
+    pub fn choices(&self, edge: EdgeId, values: &Values) -> Vec<Option<Value>> {
         let choices = self.choices.get(&edge).into_iter().flatten();
         choices.map(|(ty, bits)| Some(number(*ty, bits.iter().map(|&bit| values.get(bit))))).collect()
     }
 }
 
 /// The number of these bits.
-pub fn number(ty: Type, bits: impl Iterator<Item = bool>) -> i64 {
+pub fn number(ty: Type, bits: impl Iterator<Item = bool>) -> Value {
     let plain: i128 = bits.enumerate().map(|(at, bit)| i128::from(bit) << at).sum();
     ty.wrap(plain).expect("bounded types only")
 }

@@ -10,7 +10,7 @@
 //! known of runs in which at most so many calls within its component of the call graph are open, or of all runs. A *fact*
 //! is a run: from all inputs in a cube, to these outputs.
 
-use postbop_ir::{EdgeId, LocId};
+use postbop_ir::{EdgeId, LocId, Value};
 
 /// A bit of an interface with a value: a literal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -109,7 +109,7 @@ pub struct Fact {
     /// What locals start with, if this is where the procedure is entered.
     pub free: Vec<bool>,
     /// The edges, each with the outcomes of its choices and, for a call that returns, how that goes.
-    pub steps: Vec<(EdgeId, Vec<Option<i64>>, Option<u32>)>,
+    pub steps: Vec<(EdgeId, Vec<Option<Value>>, Option<u32>)>,
     /// How it goes on after the last edge: in the region that is called in tail position, or in the procedure that is called
     /// and does not return.
     pub next: Option<u32>,

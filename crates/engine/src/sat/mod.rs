@@ -13,6 +13,8 @@
 
 mod execute;
 mod knowledge;
+mod lemmas;
+mod path;
 mod pdr;
 mod prover;
 mod regions;
@@ -20,6 +22,7 @@ mod slice;
 mod trace;
 
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Engine, Listener, Unsupported, Wants, may_tell};
 use crate::verdict::{Stats, Why};
@@ -47,7 +50,7 @@ impl Engine for Sat {
         }
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+    fn check(&self, task: &Task, _: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let mut stopwatch = Stopwatch::start();
         let meter = Meter::new(budget);
         let regions = Regions::new(task.program);

@@ -8,7 +8,7 @@
 //! A site can also be held to the facts of its callee, while a literal for that is assumed: then yes is final.
 
 use super::execute::{Execution, Site};
-use super::knowledge::{ALL, Bit, Fact, Kind, Known, Relation};
+use super::knowledge::{ALL, Bit, Cube, Fact, Kind, Known, Relation};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Cnf, Interrupt, Literal, Solver};
 use rustc_hash::FxHashMap as HashMap;
@@ -265,6 +265,22 @@ impl<'i> Prover<'i> {
         let supposed = self.solver.fresh();
         sites.into_iter().for_each(|site| self.exclude(site, relation.kind(), cube, Some(supposed)));
         Some(supposed)
+    }
+
+    /// A literal under which all sites exclude these cubes; to be dropped soon.
+    pub fn suppose_all(&mut self, cubes: &HashMap<Relation, Vec<&Cube>>) -> Literal {
+        let supposed = self.solver.fresh();
+        for at in 0..self.execution.sites.len() {
+            for kind in KINDS {
+                let site = &self.execution.sites[at];
+                if does(site, kind) == Lit::FALSE {
+                    continue;
+                }
+                let own = cubes.get(&Relation::new(site.callee, kind)).into_iter().flatten();
+                own.for_each(|cube| self.exclude(at, kind, cube, Some(supposed)));
+            }
+        }
+        supposed
     }
 
     /// Drops what was supposed.

@@ -86,13 +86,13 @@ impl<'a> Regions<'a> {
         let scopes = Scopes::new(program);
         let live = Live::new(program, &scopes);
         let layouts: Table<ProcId, Layout> =
-            program.procs.ids().map(|proc| layout(program, &scopes, proc)).collect();
-        let of = Table::filled(program.locs.len(), None);
-        let outputs = Table::filled(program.procs.len(), Vec::new());
-        let entries = Table::filled(program.procs.len(), 0);
+            program.procs().ids().map(|proc| layout(program, &scopes, proc)).collect();
+        let of = Table::filled(program.locs().len(), None);
+        let outputs = Table::filled(program.procs().len(), Vec::new());
+        let entries = Table::filled(program.procs().len(), 0);
         let mut regions = Regions { program, scopes, live, layouts, outputs, all: Vec::new(), entries, of };
         let mut path = Path::new(program);
-        for proc in program.procs.ids() {
+        for proc in program.procs().ids() {
             regions.outputs[proc] = regions.outputs(proc);
             regions.cut(proc, &mut path);
         }
@@ -116,7 +116,7 @@ impl<'a> Regions<'a> {
 
     fn outputs(&self, proc: ProcId) -> Vec<u32> {
         let program = self.program;
-        let live = self.live.at(program, program.procs[proc].exit);
+        let live = self.live.at(program, program.procs()[proc].exit);
         let results = self.scopes.first_result(program, proc);
         let matters = |&field: &usize| {
             let is_output = match self.scopes.globals(proc).get(field) {
@@ -132,7 +132,7 @@ impl<'a> Regions<'a> {
     /// Cuts a procedure: in an order in which only edges back to a loop's head go backwards.
     fn cut(&mut self, proc: ProcId, path: &mut Path) {
         let program = self.program;
-        let (entry, exit) = (program.procs[proc].entry, program.procs[proc].exit);
+        let (entry, exit) = (program.procs()[proc].entry, program.procs()[proc].exit);
         path.walk(program, proc);
         self.entries[proc] = self.all.len() as u32;
         if path.returns_to_entry {
@@ -150,7 +150,7 @@ impl<'a> Regions<'a> {
             self.of[loc] = Some(region);
             self.all[region as usize].locs.push(loc);
             for &edge in program.leaving(loc) {
-                let to = program.edges[edge].to;
+                let to = program.edges()[edge].to;
                 match self.of[to] {
                     None => self.of[to] = Some(region),
                     Some(other) if other != region => path.cuts[to.index()] = true,
@@ -165,7 +165,7 @@ impl<'a> Regions<'a> {
     fn start(&mut self, proc: ProcId, loc: LocId, is_entry: bool) -> u32 {
         let program = self.program;
         let live = self.live.at(program, loc);
-        let (globals, params) = (self.scopes.globals(proc).len(), program.procs[proc].params);
+        let (globals, params) = (self.scopes.globals(proc).len(), program.procs()[proc].params);
         let results = self.scopes.first_result(program, proc);
         let (mut inputs, mut free) = (Vec::new(), Vec::new());
         for field in (0..results).filter(|&field| bits::contains(live, field)) {
@@ -181,14 +181,14 @@ impl<'a> Regions<'a> {
     pub fn successors(&self, region: &Region) -> Vec<u32> {
         let mut found = Vec::new();
         for &edge in region.locs.iter().flat_map(|&loc| self.program.leaving(loc)) {
-            let edge = &self.program.edges[edge];
+            let edge = &self.program.edges()[edge];
             if let Action::Call { callee, .. } = edge.action {
                 found.push(self.entry(callee));
             }
             found.extend(self.starts(edge.to));
         }
         if region.locs.is_empty() {
-            found.extend(self.starts(self.program.procs[region.proc].entry));
+            found.extend(self.starts(self.program.procs()[region.proc].entry));
         }
         found.sort_unstable();
         found.dedup();
@@ -219,12 +219,12 @@ struct Path {
 
 impl Path {
     fn new(program: &Program) -> Self {
-        let count = program.locs.len();
+        let count = program.locs().len();
         Path { cuts: vec![false; count], left: Vec::new(), state: vec![0; count], returns_to_entry: false }
     }
 
     fn walk(&mut self, program: &Program, proc: ProcId) {
-        let entry = program.procs[proc].entry;
+        let entry = program.procs()[proc].entry;
         self.left.clear();
         self.returns_to_entry = false;
         self.cuts[entry.index()] = true;
@@ -238,7 +238,7 @@ impl Path {
                 continue;
             };
             *next += 1;
-            let to = program.edges[edge].to;
+            let to = program.edges()[edge].to;
             match self.state[to.index()] {
                 0 => {
                     self.state[to.index()] = 1;

@@ -75,12 +75,12 @@ impl<'s, 'a> Slice<'s, 'a> {
 
     /// In front of an edge; `fact` is the run of a call.
     pub fn edge(&mut self, id: EdgeId, fact: Option<&Fact>) {
-        match &self.regions.program.edges[id].action {
+        match &self.regions.program.edges()[id].action {
             Action::Assume(condition) => self.reads(condition),
             Action::Assign { targets, values, constraint } => {
                 self.move_sources(|slice, source| match source {
                     Source::Var(var) => match targets.iter().position(|target| *target == var) {
-                        Some(at) => slice.value(&values[at], slice.regions.program.vars[var].ty),
+                        Some(at) => slice.value(&values[at], slice.regions.program.vars()[var].ty),
                         None => source,
                     },
                     _ => source,
@@ -111,7 +111,7 @@ impl<'s, 'a> Slice<'s, 'a> {
             }
             Action::Return(values) => self.move_sources(|slice, source| match source {
                 Source::Result(at) => {
-                    let ty = slice.regions.program.procs[slice.proc].results[at];
+                    let ty = slice.regions.program.procs()[slice.proc].results[at];
                     slice.value(&values[at], ty)
                 }
                 _ => source,
@@ -128,7 +128,7 @@ impl<'s, 'a> Slice<'s, 'a> {
     /// Where the value of an expression comes from.
     fn value(&mut self, expr: &Expr, ty: Type) -> Source {
         match expr.code[..] {
-            [Op::Var(var)] if self.regions.program.vars[var].ty == ty => Source::Var(var),
+            [Op::Var(var)] if self.regions.program.vars()[var].ty == ty => Source::Var(var),
             _ => {
                 self.reads(expr);
                 Source::Computed
@@ -158,8 +158,8 @@ impl<'s, 'a> Slice<'s, 'a> {
             Some(match handed_on(regions, callee, fact, field) {
                 None => Source::Computed,
                 Some(input) => {
-                    match program.procs[callee].params().iter().position(|&param| param == input) {
-                        Some(at) => slice.value(&args[at], program.vars[input].ty),
+                    match program.procs()[callee].params().iter().position(|&param| param == input) {
+                        Some(at) => slice.value(&args[at], program.vars()[input].ty),
                         None => Source::Var(input),
                     }
                 }
@@ -182,10 +182,10 @@ impl<'s, 'a> Slice<'s, 'a> {
     /// What the run of a callee asks for.
     fn call(&mut self, edge: EdgeId, fact: &Fact) {
         let program = self.regions.program;
-        let Action::Call { callee, args, .. } = &program.edges[edge].action else { return };
+        let Action::Call { callee, args, .. } = &program.edges()[edge].action else { return };
         let asked: Vec<VarId> = vars(self.regions, fact).collect();
         for var in asked {
-            match program.procs[*callee].params().iter().position(|&param| param == var) {
+            match program.procs()[*callee].params().iter().position(|&param| param == var) {
                 Some(at) => self.reads(&args[at]),
                 None => self.needed.extend([var]),
             }

@@ -15,7 +15,7 @@ pub fn trace(regions: &Regions, facts: &[Fact], failure: u32) -> Trace {
     let mut writer = Writer { regions, facts, segments: Table::new(), written: HashMap::default() };
     writer.write_calls(failure);
     let mut steps = Vec::new();
-    let main = regions.program.main;
+    let main = regions.program.main();
     let initial = writer.entry(main, failure);
     let mut next = Some(failure);
     while let Some(number) = next {
@@ -27,7 +27,7 @@ pub fn trace(regions: &Regions, facts: &[Fact], failure: u32) -> Trace {
             fact.steps.last().filter(|step| step.2.is_none()).and_then(|step| writer.callee(step.0));
         if let (Some(proc), Some(inner)) = (entered, next) {
             let step = steps.pop().expect("the call");
-            let own = &regions.program.procs[proc].locals[regions.program.procs[proc].params..];
+            let own = &regions.program.procs()[proc].locals[regions.program.procs()[proc].params..];
             let known = writer.entry(proc, inner);
             let locals = known.into_iter().filter(|(var, _)| own.contains(var)).collect();
             steps.push(step.entering(locals));
@@ -88,7 +88,7 @@ impl Writer<'_, '_> {
     }
 
     fn callee(&self, edge: postbop_ir::EdgeId) -> Option<ProcId> {
-        match self.regions.program.edges[edge].action {
+        match self.regions.program.edges()[edge].action {
             postbop_ir::Action::Call { callee, .. } => Some(callee),
             _ => None,
         }

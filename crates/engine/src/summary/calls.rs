@@ -36,7 +36,7 @@ impl Solver<'_, '_, '_, '_> {
     pub(super) fn catch_up(&mut self, number: u32) -> Result<(), Interrupted> {
         let callee = self.sites[number as usize].callee;
         if !self.task.shortest() {
-            let place = self.places[self.task.program.procs[callee].exit];
+            let place = self.places[self.task.program.procs()[callee].exit];
             let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;
             return self.lift(number, settled, &Length::ZERO);
         }
@@ -57,9 +57,9 @@ impl Solver<'_, '_, '_, '_> {
             self.enter(callee, &gate, image, time.clone() + 1)?;
         }
         let start = self.encoder.bdd.and(image, gate.diagonal)?;
-        let entry = self.task.program.procs[callee].entry;
+        let entry = self.task.program.procs()[callee].entry;
         self.arrive(entry, start, Cause::Enter(number, set), &(time.clone() + 1))?;
-        let to = self.task.program.edges[edge].to;
+        let to = self.task.program.edges()[edge].to;
         if !self.task.shortest() {
             let CallSite { lift, ref lifts, .. } = self.sites[number as usize];
             let count = lifts.len() as u32;
@@ -97,7 +97,7 @@ impl Solver<'_, '_, '_, '_> {
 
     /// New path edges at an exit become lifts at all calls.
     pub(super) fn summarise(&mut self, proc: ProcId, set: Ref, time: &Length) -> Result<(), Interrupted> {
-        if proc == self.task.program.main {
+        if proc == self.task.program.main() {
             return Ok(());
         }
         if !self.task.shortest() {
@@ -139,7 +139,7 @@ impl Solver<'_, '_, '_, '_> {
         call.lift = bdd.or(call.lift, new)?;
         let at = call.lifts.len() as u32;
         call.lifts.push(Lift { relation, summary, steps: steps.clone() });
-        let (from, to) = (self.task.program.edges[edge].from, self.task.program.edges[edge].to);
+        let (from, to) = (self.task.program.edges()[edge].from, self.task.program.edges()[edge].to);
         if !self.task.shortest() {
             let place = self.places[from];
             let settled = self.encoder.bdd.and(place.reach, !place.fresh)?;

@@ -187,7 +187,7 @@ impl Solver<'_, '_, '_, '_> {
     /// The loop of a location, with the relation of one round; nothing if no round leads back.
     fn round(&mut self, head: LocId) -> Result<Option<Loop>, Interrupted> {
         let body = self.body(head);
-        let proc = self.task.program.locs[head].proc;
+        let proc = self.task.program.locs()[head].proc;
         let edges: HashMap<LocId, Vec<EdgeId>> = body.iter().cloned().collect();
         let mut changed: Vec<usize> = Vec::new();
         for &edge in body.iter().flat_map(|(_, edges)| edges) {
@@ -206,7 +206,7 @@ impl Solver<'_, '_, '_, '_> {
             for (at, &edge) in edges.iter().enumerate() {
                 let Ready::Update(relation, plan) = self.known(edge)? else { return Ok(None) };
                 let image = self.image(set, (relation, plan))?;
-                let to = self.task.program.edges[edge].to;
+                let to = self.task.program.edges()[edge].to;
                 let there = if to == head { &mut round } else { sets.entry(to).or_insert(Ref::FALSE) };
                 *there = self.encoder.bdd.or(*there, image)?;
                 if at + 1 < edges.len() {
@@ -266,7 +266,7 @@ impl Solver<'_, '_, '_, '_> {
 
     /// The valuations that an edge does not block.
     fn guard(&mut self, edge: EdgeId, relation: Ref) -> Result<Ref, Interrupted> {
-        let proc = self.task.program.locs[self.task.program.edges[edge].from].proc;
+        let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
         let Code::Update { sets, .. } = &self.encoder.machine.edge(edge).code else { return Ok(Ref::TRUE) };
         let live = sets.iter().filter(|set| set.live);
         let levels: Vec<u32> =
@@ -280,9 +280,9 @@ impl Solver<'_, '_, '_, '_> {
         let program = self.task.program;
         let place = |loc: LocId| self.order.of(loc);
         let fits = |edge: &EdgeId| {
-            let to = program.edges[*edge].to;
-            !matches!(program.edges[*edge].action, Action::Call { .. })
-                && (to == head || place(to) > place(program.edges[*edge].from))
+            let to = program.edges()[*edge].to;
+            !matches!(program.edges()[*edge].action, Action::Call { .. })
+                && (to == head || place(to) > place(program.edges()[*edge].from))
                 && self.encoder.machine.edge(*edge).choices.is_empty()
         };
         let mut body: Vec<(LocId, Vec<EdgeId>)> = Vec::new();
@@ -292,7 +292,7 @@ impl Solver<'_, '_, '_, '_> {
         while let Some(loc) = work.pop() {
             let edges: Vec<EdgeId> = program.leaving(loc).iter().copied().filter(fits).collect();
             for &edge in &edges {
-                let to = program.edges[edge].to;
+                let to = program.edges()[edge].to;
                 if seen.insert(to, to == head).is_none() {
                     work.push(to);
                 }
@@ -305,7 +305,7 @@ impl Solver<'_, '_, '_, '_> {
         body.sort_by_key(|(loc, _)| place(*loc));
         // From the end: what leads to the head, or to something that does.
         for (loc, edges) in body.iter_mut().rev() {
-            edges.retain(|&edge| seen[&program.edges[edge].to]);
+            edges.retain(|&edge| seen[&program.edges()[edge].to]);
             seen.insert(*loc, *loc == head || !edges.is_empty());
         }
         body.retain(|(_, edges)| !edges.is_empty());
@@ -358,13 +358,13 @@ impl Recall<'_, '_, '_, '_> {
             loop {
                 let ways = self.solver.loops[number as usize].edges[&loc].iter().copied();
                 let taken = |&id: &EdgeId| {
-                    let (edge, to) = (machine.edge(id), machine.program.edges[id].to);
+                    let (edge, to) = (machine.edge(id), machine.program.edges()[id].to);
                     expander.next(Site { edge, to, fields, row: &row }, 0, true) == Next::Found
                 };
                 let edge = ways.into_iter().find(taken).expect(CERTAIN);
                 edges.push(edge);
                 std::mem::swap(&mut row, &mut expander.out);
-                loc = machine.program.edges[edge].to;
+                loc = machine.program.edges()[edge].to;
                 if loc == head {
                     break;
                 }

@@ -34,6 +34,7 @@ mod room;
 mod solve;
 
 use crate::budget::Budget;
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
 use postbop_ir::Task;
@@ -54,8 +55,8 @@ impl Engine for Summary {
         Ok(())
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        solve::check(task, budget, listener, room::Reordering::when_large())
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        solve::check(task, prepared, budget, listener, room::Reordering::when_large())
     }
 }
 
@@ -76,7 +77,7 @@ impl Engine for Reordered {
         Summary.supports(task)
     }
 
-    fn check(&self, task: &Task, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        solve::check(task, budget, listener, room::Reordering::Every(self.0, 0))
+    fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        solve::check(task, prepared, budget, listener, room::Reordering::Every(self.0, 0))
     }
 }

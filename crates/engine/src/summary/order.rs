@@ -10,7 +10,7 @@ pub struct Order {
 impl Order {
     /// No procedure is numbered yet.
     pub fn new(program: &Program) -> Self {
-        Order { place: Table::filled(program.locs.len(), u32::MAX) }
+        Order { place: Table::filled(program.locs().len(), u32::MAX) }
     }
 
     /// The place of a location.
@@ -22,7 +22,7 @@ impl Order {
     /// loop is visited before its body, so that the body comes before what follows.
     pub fn number(&mut self, program: &Program, proc: ProcId) {
         const SEEN: u32 = u32::MAX - 1;
-        let entry = program.procs[proc].entry;
+        let entry = program.procs()[proc].entry;
         if self.place[entry] != u32::MAX {
             return;
         }
@@ -37,7 +37,7 @@ impl Order {
                 continue;
             }
             *next += 1;
-            let to = program.edges[edges[edges.len() - *next]].to;
+            let to = program.edges()[edges[edges.len() - *next]].to;
             if self.place[to] == u32::MAX {
                 self.place[to] = SEEN;
                 path.push((to, 0));

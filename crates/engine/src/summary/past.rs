@@ -92,7 +92,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let mut arrived = std::mem::take(&mut solver.arrivals);
         // As a rule they are in order already.
         arrived.sort_by(|one, other| one.time.cmp(&other.time));
-        let locs = &solver.encoder.machine.program.locs;
+        let locs = solver.encoder.machine.program.locs();
         let by_loc = arrived.iter().enumerate().map(|(at, arrival)| (arrival.loc.index(), at as u32));
         let groups = Groups::new(locs.len(), by_loc);
         let first: Table<LocId, u32> = locs.ids().map(|loc| groups.range(loc.index()).start as u32).collect();
@@ -112,7 +112,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     pub(super) fn proc(&self, loc: LocId) -> ProcId {
-        self.solver.encoder.machine.program.locs[loc].proc
+        self.solver.encoder.machine.program.locs()[loc].proc
     }
 
     /// Decides the levels of the known fields of a row, and of what is known of the entry.
@@ -305,12 +305,12 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
                 Origin::Run { from: Point { loc, entry, before }, row, edges }
             }
             Cause::Edge(edge, _) => {
-                Origin::Step { from: Point { loc: program.edges[edge].from, entry, before }, row, edge }
+                Origin::Step { from: Point { loc: program.edges()[edge].from, entry, before }, row, edge }
             }
             Cause::Return(site, ..) => {
                 let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
-                let exit = Point::new(program.procs[callee].exit, inside.0);
-                let from = Point { loc: program.edges[edge].from, entry, before };
+                let exit = Point::new(program.procs()[callee].exit, inside.0);
+                let from = Point { loc: program.edges()[edge].from, entry, before };
                 Origin::Return { from, row, edge, exit, inside: inside.1 }
             }
         })
@@ -323,7 +323,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         entry: &[Literal],
         goal: &[u64],
     ) -> Result<Valued, Interrupted> {
-        let loc = self.solver.encoder.machine.program.edges[edge].from;
+        let loc = self.solver.encoder.machine.program.edges()[edge].from;
         let proc = self.proc(loc);
         let changes = self.solver.changes(edge);
         let next = |field| if changes(field) { Role::Next } else { Role::Now };
@@ -345,7 +345,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let CallSite { edge, callee, ref site, .. } = self.solver.sites[number as usize];
         let site = Rc::clone(site);
         let (pass, changed) = (site.pass.0, &site.changed);
-        let loc = self.solver.encoder.machine.program.edges[edge].from;
+        let loc = self.solver.encoder.machine.program.edges()[edge].from;
         let mut renewed =
             vec![0; bits::words(self.solver.encoder.machine.layout(self.proc(loc)).fields.len())];
         for &field in changed {
@@ -434,7 +434,7 @@ impl Recall<'_, '_, '_, '_> {
     fn entering(&mut self, point: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Interrupted> {
         let Point { loc, entry, .. } = point;
         let callee = self.proc(*loc);
-        if callee == self.solver.encoder.machine.program.main {
+        if callee == self.solver.encoder.machine.program.main() {
             return Ok(None);
         }
         self.decide(callee, goal, entry, |_| Role::Now);
@@ -448,14 +448,14 @@ impl Recall<'_, '_, '_, '_> {
         let enter = site.enter.0;
         let globals = self.solver.encoder.machine.scopes.globals(callee).len();
         // Before the call, parameters are at their next levels, and other locals are not there yet.
-        let params = globals..globals + self.solver.encoder.machine.program.procs[callee].params;
+        let params = globals..globals + self.solver.encoder.machine.program.procs()[callee].params;
         let mut goal = goal.to_vec();
         let fields = &self.solver.encoder.machine.layout(callee).fields;
         fields[params.end..].iter().for_each(|field| field.set(&mut goal, None));
         let role = |field| if params.contains(&field) { Role::Next } else { Role::Now };
         self.decide(callee, &goal, &[], role);
         let picked = self.pick(&[enter, set])?.expect(CERTAIN);
-        let from = self.solver.encoder.machine.program.edges[edge].from;
+        let from = self.solver.encoder.machine.program.edges()[edge].from;
         let (entry, row) = self.before(from, picked);
         Ok(Some(Caller { from: Point { loc: from, entry, before }, row, edge }))
     }

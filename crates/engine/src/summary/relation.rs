@@ -91,7 +91,7 @@ impl Wires for Mentions<'_, '_, '_> {
     fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
         let program = self.machine.program;
         let ty = match self.machine.scopes.var(program, self.proc, at) {
-            Some(var) => program.vars[var].ty,
+            Some(var) => program.vars()[var].ty,
             None => unreachable!("results are not read"),
         };
         let slots = &self.wiring.slots(self.machine, self.proc)[at];
@@ -139,8 +139,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// An encoder for a program.
     pub fn new(machine: &'m Machine<'a>, bdd: Bdd<'w>) -> Self {
         let program = machine.program;
-        let mut assigned = Table::filled(program.vars.len(), false);
-        for edge in program.edges.iter() {
+        let mut assigned = Table::filled(program.vars().len(), false);
+        for edge in program.edges().iter() {
             match &edge.action {
                 Action::Assign { targets: vars, .. } | Action::Havoc(vars) => {
                     vars.iter().for_each(|&var| assigned[var] = true);
@@ -152,7 +152,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             }
         }
         let wiring = Wiring::new(machine);
-        let dress = Table::filled(program.procs.len(), None);
+        let dress = Table::filled(program.procs().len(), None);
         Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress, few: FEW, large: LARGE }
     }
 
@@ -187,8 +187,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             return dress;
         }
         let program = self.machine.program;
-        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main) as u64];
-        let links = self.machine.scopes.globals(proc).len() + program.procs[proc].params;
+        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main()) as u64];
+        let links = self.machine.scopes.globals(proc).len() + program.procs()[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
         let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
         self.dress[proc] = Some(dress);
@@ -198,7 +198,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// How a procedure is entered and left.
     pub fn gate(&mut self, proc: ProcId) -> Result<Gate, Interrupted> {
         let program = self.machine.program;
-        let data = &program.procs[proc];
+        let data = &program.procs()[proc];
         let globals = self.machine.scopes.globals(proc).len();
         let is_live = |loc, field| self.machine.is_live(loc, field);
         let of_links = (0..globals + data.params).filter(|&field| is_live(data.entry, field));
@@ -283,8 +283,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// Then it stays in parts, and an old value is quantified with the last part that reads it: a permutation of
     /// variables so takes one of them after the other to its new place.
     pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<Vec<(Ref, Plan)>, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
         let parts = self.parts(proc, compiled, sets, guard.as_ref())?;
@@ -358,7 +358,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
     /// values of what changes and lives the present ones.
     fn image_plan(&mut self, gate: &Gate, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
-        let proc = self.machine.program.locs[self.machine.program.edges[id].from].proc;
+        let proc = self.machine.program.locs()[self.machine.program.edges()[id].from].proc;
         let (gone, renamed) = self.moves(gate, id, changed, live);
         let quantified: Vec<u32> =
             bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
@@ -373,8 +373,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         changed: &[usize],
         live: &[usize],
     ) -> (Vec<u64>, Vec<(u32, u32)>) {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let mut gone = self.present(gate, edge.from);
         let stays = self.present(gate, edge.to);
         gone.iter_mut().zip(&stays).for_each(|(gone, stays)| *gone &= !stays);
@@ -388,8 +388,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// The relations of a call.
     pub fn site(&mut self, gate: &Gate, callee: &Gate, id: EdgeId) -> Result<CallRelations, Interrupted> {
-        let edge = &self.machine.program.edges[id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
         let whom = self.machine.callee(id);
@@ -423,7 +423,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// The fields whose old value is gone after the call: the targets of results, and what the callee writes.
     fn overwritten(&self, id: EdgeId, proc: ProcId, whom: ProcId) -> Vec<usize> {
         let program = self.machine.program;
-        let Action::Call { results, .. } = &program.edges[id].action else { unreachable!("a call") };
+        let Action::Call { results, .. } = &program.edges()[id].action else { unreachable!("a call") };
         let scopes = &self.machine.scopes;
         let field = |&var: &VarId| scopes.field(program, proc, var).expect("an edge touches what it writes");
         let written = scopes.shared(proc, whom).filter(|&(_, there)| self.writes(whom, there));
@@ -456,7 +456,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
     fn enter_plan(&mut self, gate: &Gate, from: LocId, whom: ProcId, call: &Call) -> Plan {
-        let proc = self.machine.program.locs[from].proc;
+        let proc = self.machine.program.locs()[from].proc;
         let mut gone = self.present(gate, from);
         call.globals
             .iter()
@@ -481,7 +481,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let wanted = |there: usize| bits::contains(&back, there);
         let globals = callee.written.iter().filter(|&&there| !wanted(there));
         let globals = globals.flat_map(|&there| self.levels(whom, there, Role::Next));
-        let results = self.machine.program.procs[whom].results.len();
+        let results = self.machine.program.procs()[whom].results.len();
         let results = (first..first + results).filter(|&there| !wanted(there));
         let results = results.flat_map(|there| self.levels(whom, there, Role::Pass));
         let quantified: Vec<u32> = globals.chain(results).collect();

@@ -93,7 +93,7 @@ impl Solver<'_, '_, '_, '_> {
         self.encoder.wiring.permute(&moved);
         // Gates that were shared stay so.
         let mut gates = HashMap::default();
-        for proc in self.task.program.procs.ids() {
+        for proc in self.task.program.procs().ids() {
             let Some(gate) = &self.gates[proc] else { continue };
             let moved =
                 gates.entry(Rc::as_ptr(gate)).or_insert_with(|| Rc::new(self.encoder.relevelled(proc, gate)));

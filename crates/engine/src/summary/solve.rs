@@ -20,8 +20,9 @@ use super::past::{Point, Recall};
 use super::relation::{CallRelations, Encoder, Gate};
 use super::room::Reordering;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
-use crate::encode::machine::code::{Code, Machine};
+use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
+use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
@@ -121,12 +122,17 @@ pub struct Solver<'m, 'a, 'w, 't> {
 }
 
 /// Answers a task.
-pub fn check(task: &Task, budget: &Budget, listener: &mut dyn Listener, reordering: Reordering) -> Stats {
+pub fn check(
+    task: &Task,
+    prepared: &Prepared,
+    budget: &Budget,
+    listener: &mut dyn Listener,
+    reordering: Reordering,
+) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let machine = Machine::new(task.program);
     let meter = Meter::new(budget);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
-    let mut encoder = Encoder::new(&machine, bdd);
+    let mut encoder = Encoder::new(prepared.machine(), bdd);
     if matches!(reordering, Reordering::Every(..)) {
         encoder.take_apart();
     }
@@ -147,26 +153,26 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             encoder,
             task,
             places: Table::filled(
-                program.locs.len(),
+                program.locs().len(),
                 Place { reach: Ref::FALSE, fresh: Ref::FALSE, turns: 0 },
             ),
-            arrivals: Vec::with_capacity(2 * program.locs.len()),
-            gates: Table::filled(program.procs.len(), None),
-            edges: Table::filled(program.edges.len(), Ready::Nothing),
+            arrivals: Vec::with_capacity(2 * program.locs().len()),
+            gates: Table::filled(program.procs().len(), None),
+            edges: Table::filled(program.edges().len(), Ready::Nothing),
             updates: HashMap::default(),
             split: Vec::new(),
             calls: HashMap::default(),
             shared_gates: HashMap::default(),
             sites: Vec::new(),
-            callers: Table::filled(program.procs.len(), Vec::new()),
+            callers: Table::filled(program.procs().len(), Vec::new()),
             agenda: BinaryHeap::new(),
             order: Order::new(program),
             loops: Vec::new(),
             heads: HashMap::default(),
             patience: leap::patience(matches!(reordering, Reordering::Every(..))),
             schedule: BTreeMap::new(),
-            entered: Table::filled(program.procs.len(), Vec::new()),
-            parts: Table::filled(program.procs.len(), Vec::new()),
+            entered: Table::filled(program.procs().len(), Vec::new()),
+            parts: Table::filled(program.procs().len(), Vec::new()),
             pushed: Vec::new(),
             targets: TargetTracker::new(task),
             images: 0,
@@ -177,9 +183,9 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     fn run(&mut self, meter: &Meter, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
         budget.check()?;
         let interrupted = |_: Interrupted| meter.why();
-        let main = self.task.program.main;
+        let main = self.task.program.main();
         self.gate(main).map_err(interrupted)?;
-        let entry = self.task.program.procs[main].entry;
+        let entry = self.task.program.procs()[main].entry;
         self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
         while !self.targets.is_over() {
@@ -250,7 +256,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         self.places[loc] = Place { reach, fresh, turns: place.turns };
         self.targets.reach(loc, &loc);
         if place.fresh == Ref::FALSE {
-            let rank = self.encoder.machine.scopes.rank(self.task.program.locs[loc].proc);
+            let rank = self.encoder.machine.scopes.rank(self.task.program.locs()[loc].proc);
             self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
         }
         Ok(())
@@ -273,7 +279,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return Ok(Rc::clone(gate));
         }
         let mut gate = self.encoder.gate(proc)?;
-        if proc == self.task.program.main {
+        if proc == self.task.program.main() {
             // Nobody asks how main was entered.
             (gate.links, gate.link_levels, gate.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
         }
@@ -285,8 +291,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
 
     fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         let program = self.task.program;
-        let proc = program.locs[loc].proc;
-        if program.procs[proc].exit == loc {
+        let proc = program.locs()[loc].proc;
+        if program.procs()[proc].exit == loc {
             return self.summarise(proc, set, time);
         }
         for &edge in program.leaving(loc) {
@@ -303,7 +309,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
                 Ready::Nothing => unreachable!("it was just looked at"),
             };
             let later = if self.task.shortest() { time.clone() + 1 } else { Length::ZERO };
-            self.arrive(program.edges[edge].to, image, Cause::Edge(edge, set), &later)?;
+            self.arrive(program.edges()[edge].to, image, Cause::Edge(edge, set), &later)?;
         }
         Ok(())
     }
@@ -314,8 +320,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             known => return Ok(known),
         }
         let program = self.task.program;
-        let gate = self.gate(program.locs[program.edges[edge].from].proc)?;
-        let known = match program.edges[edge].action {
+        let gate = self.gate(program.locs()[program.edges()[edge].from].proc)?;
+        let known = match program.edges()[edge].action {
             Action::Call { callee, .. } => {
                 let inside = self.gate(callee)?;
                 let site = self.site(&gate, &inside, edge, callee)?;
@@ -350,7 +356,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
 
     /// What edges that are alike have in common, in procedures that are alike.
     fn key(&mut self, edge: EdgeId) -> (u32, u32) {
-        let proc = self.task.program.locs[self.task.program.edges[edge].from].proc;
+        let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
         (self.encoder.machine.kin.edges[edge], self.encoder.dress(proc))
     }
 
@@ -419,7 +425,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let mut memory = Recall::new(self, budget);
         let mut retracer = Retracer::new(machine, &mut memory, budget);
         let trace = |loc: LocId| {
-            let open = machine.layout(machine.program.locs[loc].proc).open.clone();
+            let open = machine.layout(machine.program.locs()[loc].proc).open.clone();
             retracer.trace(Point::new(loc, Default::default()), open)
         };
         targets.tell(stopped, trace, listener);

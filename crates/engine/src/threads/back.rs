@@ -72,14 +72,14 @@ impl Dealer<'_> {
                 _ => return None,
             }
         }
-        let is_ours = |(var, _): &&_| self.program.vars.get(*var).is_some();
+        let is_ours = |(var, _): &&_| self.program.vars().get(*var).is_some();
         let entry = segment.entry.iter().filter(is_ours).copied().collect();
         Some(Segment::new(segment.proc, entry, own))
     }
 
     fn deal(&mut self) -> Result<(), Why> {
         for (var, value) in &self.trace.initial {
-            if self.program.vars.get(*var).is_some() {
+            if self.program.vars().get(*var).is_some() {
                 self.initial.push((*var, *value));
             } else if let Some(&local) = self.translation.firsts.get(var) {
                 self.initial.push((local, *value));
@@ -142,14 +142,14 @@ impl Dealer<'_> {
 
     /// Whether a variable is a local of a procedure in which a thread or the prologue starts.
     fn is_first(&self, var: VarId) -> bool {
-        let starts = self.program.threads.iter().map(|thread| thread.main).chain(self.program.prologue);
-        starts.into_iter().any(|start| self.program.procs[start].locals.contains(&var))
+        let starts = self.program.threads().iter().map(|thread| thread.main).chain(self.program.prologue());
+        starts.into_iter().any(|start| self.program.procs()[start].locals.contains(&var))
     }
 
     /// The call of a thread's first procedure chooses its parameters.
     fn passed(&mut self, step: &Step) {
-        if let Action::Call { callee, .. } = self.translation.program.edges[step.edge].action {
-            let params = self.program.procs.get(callee).map_or(&[][..], |proc| proc.params());
+        if let Action::Call { callee, .. } = self.translation.program.edges()[step.edge].action {
+            let params = self.program.procs().get(callee).map_or(&[][..], |proc| proc.params());
             let known = params.iter().zip(step.choices()).filter_map(|(&var, value)| Some((var, (*value)?)));
             self.initial.extend(known);
         }
@@ -167,14 +167,14 @@ impl Dealer<'_> {
     /// was; or, where calls were written out, what was chosen after the arguments.
     fn entering(&self, mut step: Step, inside: Option<&Segment>) -> Step {
         step.call = None;
-        let Action::Call { callee, .. } = self.program.edges[step.edge].action else { return step };
-        let proc = &self.program.procs[callee];
+        let Action::Call { callee, .. } = self.program.edges()[step.edge].action else { return step };
+        let proc = &self.program.procs()[callee];
         let locals = &proc.locals[proc.params..];
         if let Some(segment) = inside {
             let known = segment.entry.iter().filter(|(var, _)| locals.contains(var));
             return step.entering(known.copied().collect());
         }
-        let own = self.program.edges[step.edge].action.exprs().flat_map(Expr::choices).count();
+        let own = self.program.edges()[step.edge].action.exprs().flat_map(Expr::choices).count();
         if step.choices().len() == own {
             return step;
         }
@@ -207,7 +207,7 @@ impl Dealer<'_> {
         {
             contexts.push(Context { thread: Some(thread), steps: Vec::new() });
         }
-        if self.program.prologue.is_some() {
+        if self.program.prologue().is_some() {
             contexts.insert(0, Context { thread: None, steps: self.prologue });
         }
         self.initial.sort_unstable();

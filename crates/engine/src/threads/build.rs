@@ -1,6 +1,6 @@
 //! Room `engine/threads`: conditions and parallel assignments, put together by translations.
 
-use postbop_ir::{Action, Expr, Op, Type, VarId};
+use postbop_ir::{Action, Expr, Op, Type, Value, VarId};
 
 /// The type of numbers up to this one.
 pub fn number(most: u32) -> Type {
@@ -9,7 +9,7 @@ pub fn number(most: u32) -> Type {
 
 /// That a variable is a number.
 pub fn equals(var: VarId, ty: Type, value: u32) -> Expr {
-    Expr::new([Op::Var(var), Op::Const(ty, value as i64), Op::Eq])
+    Expr::new([Op::Var(var), Op::Const(ty, value.into()), Op::Eq])
 }
 
 /// That variables are equal, two by two.
@@ -28,8 +28,8 @@ pub fn either(a: Expr, b: Expr) -> Expr {
 }
 
 /// A number.
-pub fn constant(ty: Type, value: i64) -> Expr {
-    Expr::new([Op::Const(ty, value)])
+pub fn constant(ty: Type, value: impl Into<Value>) -> Expr {
+    Expr::new([Op::Const(ty, value.into())])
 }
 
 /// Variables get values, if there are any.

@@ -51,7 +51,7 @@ impl Store {
     pub fn new(machine: &Machine, threads: usize) -> Self {
         let program = machine.program;
         let count = program.globals().count();
-        let main = program.threads[ThreadId(0)].main;
+        let main = program.threads()[ThreadId(0)].main;
         let mut masks = Vec::new();
         for field in &machine.layout(main).fields[..count] {
             let (word, bits) = field.bits();

@@ -28,6 +28,8 @@ use crate::budget::{Budget, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::layout::Row;
+use crate::encode::prepared::Prepared;
+use crate::encode::targets::TargetTracker;
 use crate::engine::has_integers;
 use crate::verdict::Stats;
 use crate::verify::Board;
@@ -56,24 +58,20 @@ struct Search<'m, 'a> {
     next: VecDeque<u32>,
     /// For each configuration the least level on which it was found, and whether it was looked at.
     due: Vec<(u32, bool)>,
-    /// For each query the configuration in which it was reached.
-    queries: Vec<(LocId, usize, bool)>,
-    guarded: Vec<bool>,
-    open: Vec<bool>,
+    targets: TargetTracker<u32>,
 }
 
 /// Searches as far as the budget allows: settles the queries whose targets it reaches within the bound, and all if it comes
 /// to the end. Returns the greatest number of switches, or rounds, within which everything was looked at.
-pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
+pub fn search(task: &Task, prepared: &Prepared, budget: &Budget, board: &mut Board) -> Option<u32> {
     let program = task.program;
     if budget.check().is_err()
         || has_integers(program)
-        || program.locs.len() * (1 + program.globals().count()) > LARGEST
+        || program.locs().len() * (1 + program.globals().count()) > LARGEST
     {
         return None;
     }
-    let machine = Machine::threads(program);
-    let mut search = Search::new(&machine, task);
+    let mut search = Search::new(prepared.threads(), task);
     board.engine = "direct";
     let explored = search.run(task, budget, board);
     let stats = [
@@ -88,27 +86,19 @@ pub fn search(task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
 impl<'m, 'a> Search<'m, 'a> {
     fn new(machine: &'m Machine<'a>, task: &Task) -> Self {
         let program = machine.program;
-        let mut queries = Vec::new();
-        for (number, query) in task.queries.iter().enumerate() {
-            queries.extend(query.locs().iter().map(|&loc| (loc, number, true)));
-            queries.extend(query.guard.iter().map(|&loc| (loc, number, false)));
-        }
-        queries.sort_unstable();
         let rounds = matches!(task.bound.schedule, Some(Schedule::Rounds(_)));
         Search {
             program,
             machine,
             expander: Expander::new(machine),
-            store: Store::new(machine, program.threads.len()),
+            store: Store::new(machine, program.threads().len()),
             noticed: noticed(program),
             rounds,
             level: rounds as u32,
             now: VecDeque::new(),
             next: VecDeque::new(),
             due: Vec::new(),
-            queries,
-            guarded: vec![false; task.queries.len()],
-            open: vec![true; task.queries.len()],
+            targets: TargetTracker::new(task),
         }
     }
 
@@ -138,18 +128,18 @@ impl<'m, 'a> Search<'m, 'a> {
                     }
                 }
                 self.reach(id, self.level <= most, budget, board);
-                if !self.open.contains(&true) || board.is_over() || self.follow(id, budget).is_err() {
+                let over = !self.targets.has_open() || board.is_over();
+                if over || self.follow(id, budget).is_err() {
                     return explored;
                 }
             }
             explored = Some(self.level);
             let bound = if self.rounds { Bound::rounds(self.level) } else { Bound::switches(self.level) };
-            let open = (0..self.open.len()).filter(|&at| self.open[at] && self.level <= most);
-            open.for_each(|at| board.explored(at, bound));
+            let within = self.level <= most;
+            self.targets.open().filter(|_| within).for_each(|query| board.explored(query, bound));
             if self.next.is_empty() {
-                for at in (0..self.open.len()).filter(|&at| self.open[at]) {
-                    board.holds(at, Bound::NONE, Some(self.guarded[at]));
-                }
+                let open = self.targets.open();
+                open.for_each(|query| board.holds(query, Bound::NONE, self.targets.guarded(query)));
                 return explored;
             }
             std::mem::swap(&mut self.now, &mut self.next);
@@ -159,11 +149,11 @@ impl<'m, 'a> Search<'m, 'a> {
 
     /// The configurations in which a run starts.
     fn start(&mut self) -> Result<(), Full> {
-        let threads = self.program.threads.len();
-        match self.program.prologue {
+        let threads = self.program.threads().len();
+        match self.program.prologue() {
             Some(prologue) => self.begin(None, threads, prologue, Via::Start),
             None => (0..threads).try_for_each(|thread| {
-                let main = self.program.threads[ThreadId(thread as u32)].main;
+                let main = self.program.threads()[ThreadId(thread as u32)].main;
                 self.begin(None, thread, main, Via::Start)
             }),
         }
@@ -178,7 +168,7 @@ impl<'m, 'a> Search<'m, 'a> {
                 *word = *word & !mask | globals;
             }
         }
-        let stack = self.store.add_frame(None, self.program.procs[main].entry, &row)?;
+        let stack = self.store.add_frame(None, self.program.procs()[main].entry, &row)?;
         self.add(from, thread, stack, &row, via, 0)
     }
 
@@ -212,14 +202,8 @@ impl<'m, 'a> Search<'m, 'a> {
     fn reach(&mut self, id: u32, counts: bool, budget: &Budget, board: &mut Board) {
         let thread = self.store.running(id);
         let loc = self.store.frame(self.store.stack(id, thread).expect("it runs")).loc;
-        let first = self.queries.partition_point(|&(other, ..)| other < loc);
-        for at in first..self.queries.len() {
-            let (other, query, target) = self.queries[at];
-            if other != loc {
-                return;
-            }
-            self.guarded[query] |= !target;
-            if target && std::mem::replace(&mut self.open[query], false) && counts {
+        for query in self.targets.reach(loc, &id) {
+            if counts {
                 match direct_trace::trace(self.machine, &self.store, id, budget) {
                     Ok(trace) => board.violated(query, trace, budget),
                     Err(why) => board.unknown(query, why),
@@ -251,8 +235,8 @@ impl<'m, 'a> Search<'m, 'a> {
         budget: &Budget,
     ) -> Result<(), Full> {
         let compiled = self.machine.edge(edge);
-        let to = self.program.edges[edge].to;
-        let proc = self.program.locs[to].proc;
+        let to = self.program.edges()[edge].to;
+        let proc = self.program.locs()[to].proc;
         let fields = &self.machine.layout(proc).fields;
         let mark = self.expander.mark();
         let mut fresh = true;
@@ -280,23 +264,23 @@ impl<'m, 'a> Search<'m, 'a> {
         let callee = self.machine.callee(edge);
         let below = self.store.frame(top).caller;
         let kept = std::mem::take(&mut self.expander.kept);
-        let waiting = self.store.add_frame(below, self.program.edges[edge].to, &kept)?;
+        let waiting = self.store.add_frame(below, self.program.edges()[edge].to, &kept)?;
         self.expander.kept = kept;
-        let entry = self.program.procs[callee].entry;
+        let entry = self.program.procs()[callee].entry;
         let inside = self.store.add_frame(Some((waiting, edge)), entry, out)?;
         self.add(Some(id), thread, inside, out, Via::Edge(edge), 0)
     }
 
     /// The thread has moved within its procedure; at the end of a call its caller goes on.
     fn moved(&mut self, id: u32, thread: usize, top: u32, edge: EdgeId, out: &Row) -> Result<(), Full> {
-        let to = self.program.edges[edge].to;
+        let to = self.program.edges()[edge].to;
         let caller = self.store.frame(top).caller;
         let Some((waiting, call)) = caller.filter(|_| self.program.is_exit(to)) else {
             let frame = self.store.add_frame(caller, to, out)?;
             return self.add(Some(id), thread, frame, out, Via::Edge(edge), 0);
         };
         let Frame { caller: below, loc, locals } = self.store.frame(waiting);
-        let here = self.machine.layout(self.program.locs[loc].proc);
+        let here = self.machine.layout(self.program.locs()[loc].proc);
         let there = self.machine.layout(self.machine.callee(call));
         // What waits has no globals of its own.
         let mut row = here.open.clone();
@@ -314,16 +298,16 @@ impl<'m, 'a> Search<'m, 'a> {
     /// The other threads that may run now.
     fn leave(&mut self, id: u32, thread: usize, top: u32, loc: LocId, mut row: Row) -> Result<(), Full> {
         let ended = self.program.is_exit(loc) && self.store.frame(top).caller.is_none();
-        let threads = self.program.threads.len();
+        let threads = self.program.threads().len();
         if thread == threads && !ended {
             return Ok(());
         }
         if !ended {
-            if self.program.locs[loc].inner || !self.noticed[loc] {
+            if self.program.locs()[loc].inner || !self.noticed[loc] {
                 return Ok(());
             }
-            if let Some(atomic) = self.program.atomic {
-                let proc = self.program.locs[loc].proc;
+            if let Some(atomic) = self.program.atomic() {
+                let proc = self.program.locs()[loc].proc;
                 let field =
                     self.machine.scopes.field(self.program, proc, atomic).expect("all globals are there");
                 let field = self.machine.layout(proc).fields[field];
@@ -350,9 +334,9 @@ impl<'m, 'a> Search<'m, 'a> {
 
     /// Another thread runs for the first time.
     fn first(&mut self, id: u32, other: usize, globals: &Row, cost: u32) -> Result<(), Full> {
-        let main = self.program.threads[ThreadId(other as u32)].main;
+        let main = self.program.threads()[ThreadId(other as u32)].main;
         let open = &self.machine.layout(main).open;
-        let stack = self.store.add_frame(None, self.program.procs[main].entry, open)?;
+        let stack = self.store.add_frame(None, self.program.procs()[main].entry, open)?;
         self.add(Some(id), other, stack, globals, Via::Switch, cost)
     }
 }
@@ -362,23 +346,23 @@ impl<'m, 'a> Search<'m, 'a> {
 fn noticed(program: &Program) -> Table<LocId, bool> {
     let thread = program.thread_of();
     let shared = shared(program, &thread);
-    let mut noticed = Table::filled(program.locs.len(), false);
-    let mut returns: Table<ProcId, bool> = Table::filled(program.procs.len(), false);
+    let mut noticed = Table::filled(program.locs().len(), false);
+    let mut returns: Table<ProcId, bool> = Table::filled(program.procs().len(), false);
     let seen = |edge: &postbop_ir::Edge| {
-        let is_seen = |var| shared.binary_search(&var).is_ok() || program.atomic == Some(var);
-        program.locs[edge.from].inner || edge.action.mentions().any(is_seen)
+        let is_seen = |var| shared.binary_search(&var).is_ok() || program.atomic() == Some(var);
+        program.locs()[edge.from].inner || edge.action.mentions().any(is_seen)
     };
-    for edge in program.edges.iter().filter(|edge| seen(edge)) {
+    for edge in program.edges().iter().filter(|edge| seen(edge)) {
         match edge.action {
             Action::Call { callee, .. } => {
-                noticed[program.procs[callee].entry] = true;
+                noticed[program.procs()[callee].entry] = true;
                 noticed[edge.to] = true;
             }
-            Action::Return(_) => returns[program.locs[edge.from].proc] = true,
+            Action::Return(_) => returns[program.locs()[edge.from].proc] = true,
             _ => noticed[edge.to] = true,
         }
     }
-    for edge in program.edges.iter() {
+    for edge in program.edges().iter() {
         if let Action::Call { callee, .. } = edge.action {
             noticed[edge.to] |= returns[callee];
         }

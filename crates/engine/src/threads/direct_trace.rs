@@ -31,7 +31,7 @@ struct Walk<'m, 'a, 's> {
 /// A trace to a configuration.
 pub fn trace(machine: &Machine, store: &Store, end: u32, budget: &Budget) -> Result<Trace, Why> {
     let program = machine.program;
-    let open = &machine.layout(program.threads[ThreadId(0)].main).open;
+    let open = &machine.layout(program.threads()[ThreadId(0)].main).open;
     let globals = store.masks.iter().zip(open.iter()).map(|(mask, word)| mask & word).collect();
     let mut walk = Walk {
         machine,
@@ -40,13 +40,13 @@ pub fn trace(machine: &Machine, store: &Store, end: u32, budget: &Budget) -> Res
         budget,
         expander: Expander::new(machine),
         globals,
-        locals: vec![Vec::new(); program.threads.len() + 1],
+        locals: vec![Vec::new(); program.threads().len() + 1],
         initial: Known::new(),
     };
-    for thread in 0..=program.threads.len() {
+    for thread in 0..=program.threads().len() {
         let mut frame = store.stack(end, thread);
         while let Some(id) = frame {
-            let proc = program.locs[store.frame(id).loc].proc;
+            let proc = program.locs()[store.frame(id).loc].proc;
             walk.locals[thread].insert(0, machine.layout(proc).open.clone());
             frame = store.frame(id).caller.map(|(caller, _)| caller);
         }
@@ -76,8 +76,8 @@ impl Walk<'_, '_, '_> {
         let running = self.store.running(at);
         self.begun(running);
         let globals = self.program.globals().enumerate();
-        let fields = &self.machine.layout(self.program.threads[ThreadId(0)].main).fields;
-        let known = globals.filter_map(|(at, var)| Some((var, fields[at].get(&self.globals)?)));
+        let fields = &self.machine.layout(self.program.threads()[ThreadId(0)].main).fields;
+        let known = globals.filter_map(|(at, var)| Some((var, fields[at].value(&self.globals)?)));
         self.initial.extend(known);
         self.initial.sort_unstable();
         contexts.iter_mut().for_each(|context| context.steps.reverse());
@@ -88,15 +88,15 @@ impl Walk<'_, '_, '_> {
     /// The context of the thread that runs.
     fn context(&self, id: u32) -> Context {
         let running = self.store.running(id);
-        let thread = (running < self.program.threads.len()).then_some(ThreadId(running as u32));
+        let thread = (running < self.program.threads().len()).then_some(ThreadId(running as u32));
         Context { thread, steps: Vec::new() }
     }
 
     /// A thread has not run before: what is needed of its first locals is so from the start.
     fn begun(&mut self, thread: usize) {
-        let main = match self.program.threads.get(ThreadId(thread as u32)) {
+        let main = match self.program.threads().get(ThreadId(thread as u32)) {
             Some(thread) => thread.main,
-            None => self.program.prologue.expect("it ran"),
+            None => self.program.prologue().expect("it ran"),
         };
         let goal = self.locals[thread].pop().expect("it has a frame");
         let known = self.known_locals(main, &goal, 0);
@@ -107,8 +107,8 @@ impl Walk<'_, '_, '_> {
     fn known_locals(&self, proc: ProcId, goal: &[u64], from: usize) -> Known {
         let globals = self.machine.scopes.globals(proc).len();
         let fields = &self.machine.layout(proc).fields[globals..];
-        let locals = self.program.procs[proc].locals.iter().zip(fields).skip(from);
-        let mut known: Known = locals.filter_map(|(&var, field)| Some((var, field.get(goal)?))).collect();
+        let locals = self.program.procs()[proc].locals.iter().zip(fields).skip(from);
+        let mut known: Known = locals.filter_map(|(&var, field)| Some((var, field.value(goal)?))).collect();
         known.sort_unstable();
         known
     }
@@ -121,8 +121,8 @@ impl Walk<'_, '_, '_> {
         let top = self.store.stack(before, thread).expect("it ran");
         let frame = self.store.frame(top);
         let ended = self.program.is_exit(frame.loc) && frame.caller.is_none();
-        if let Some(atomic) = self.program.atomic.filter(|_| !ended) {
-            let proc = self.program.locs[frame.loc].proc;
+        if let Some(atomic) = self.program.atomic().filter(|_| !ended) {
+            let proc = self.program.locs()[frame.loc].proc;
             let field = self.machine.scopes.field(self.program, proc, atomic).expect("all globals are there");
             self.machine.layout(proc).fields[field].set(&mut self.globals, Some(0));
         }
@@ -147,8 +147,8 @@ impl Walk<'_, '_, '_> {
 
     fn explain(&mut self, before: u32, frame: u32, edge: EdgeId, goal: Goal) -> Result<Explanation, Why> {
         let row = self.store.row(before, frame);
-        let to = self.program.edges[edge].to;
-        let fields = &self.machine.layout(self.program.locs[to].proc).fields;
+        let to = self.program.edges()[edge].to;
+        let fields = &self.machine.layout(self.program.locs()[to].proc).fields;
         let site = Site { edge: self.machine.edge(edge), to, fields, row: &row };
         let found = self.expander.explain(site, goal, self.budget)?;
         Ok(found.expect("what was found can be explained"))
@@ -159,14 +159,14 @@ impl Walk<'_, '_, '_> {
         let frame = self.store.stack(before, thread).expect("it ran");
         let locals = self.locals[thread].pop().expect("it has a frame");
         let goal = self.goal(&locals);
-        if let Action::Call { callee, .. } = self.program.edges[edge].action {
+        if let Action::Call { callee, .. } = self.program.edges()[edge].action {
             let kept = self.locals[thread].pop().expect("the caller waits");
             let (choices, row) = self.explain(before, frame, edge, Goal::Call(&goal, &kept))?;
             self.put(thread, row);
-            let params = self.program.procs[callee].params;
+            let params = self.program.procs()[callee].params;
             return Ok(Step::new(edge, choices).entering(self.known_locals(callee, &goal, params)));
         }
-        let returned = self.program.is_exit(self.program.edges[edge].to);
+        let returned = self.program.is_exit(self.program.edges()[edge].to);
         let call = self.store.frame(frame).caller.filter(|_| returned);
         let goal = match call {
             None => goal,
@@ -180,7 +180,7 @@ impl Walk<'_, '_, '_> {
     /// What the goal after a call asks of the callee's exit; the rest is asked of what waits.
     fn inside(&mut self, thread: usize, call: EdgeId, goal: &[u64]) -> Row {
         let compiled = self.machine.call(call);
-        let here = self.machine.layout(self.program.locs[self.program.edges[call].to].proc);
+        let here = self.machine.layout(self.program.locs()[self.program.edges()[call].to].proc);
         let there = self.machine.layout(self.machine.callee(call));
         let mut inside = there.open.clone();
         for &(field, from) in &compiled.back {

@@ -37,6 +37,7 @@ mod sequential;
 mod translation;
 
 use crate::budget::{Budget, Silent};
+use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Unsupported, for_threads, takes};
 use crate::turns::{self, Counts, Question};
 use crate::verdict::{Verdict, Why};
@@ -76,8 +77,8 @@ pub fn answer(task: &Task, choice: EngineChoice, budget: &Budget, board: &mut Bo
         Some(_) => budget.clone(),
         None => budget.clone().or_time(PATIENCE),
     };
-    board.waits = !task.program.no_room.is_empty();
-    let threads = Threads { task: *task, choice, budget: &budget };
+    board.waits = !task.program.no_room().is_empty();
+    let threads = Threads { task: *task, choice, budget: &budget, prepared: &Prepared::new(task.program) };
     threads.explore(board);
     board.out_of_means(&budget);
     if board.waits {
@@ -105,13 +106,14 @@ pub fn follow(script: &Script, number: usize, budget: &Budget, board: &mut Board
     turns::answer(&question, EngineChoice::Auto, budget, board);
 }
 
-struct Threads<'a> {
+struct Threads<'a, 'p> {
     task: Task<'a>,
     choice: EngineChoice,
     budget: &'a Budget,
+    prepared: &'a Prepared<'p>,
 }
 
-impl Threads<'_> {
+impl Threads<'_, '_> {
     fn explore(&self, board: &mut Board) {
         match self.choice {
             EngineChoice::Auto => self.by_all(board),
@@ -135,7 +137,8 @@ impl Threads<'_> {
 
     /// Direct search, product and formula, one after the other.
     fn by_all(&self, board: &mut Board) {
-        let explored = direct::search(&self.task, &self.budget.clone().with_effort(DIRECT), board);
+        let explored =
+            direct::search(&self.task, self.prepared, &self.budget.clone().with_effort(DIRECT), board);
         let most = self.most();
         let next = explored.map_or(0, |levels| levels + 1);
         self.conclude(next, board);
@@ -272,7 +275,7 @@ impl Threads<'_> {
         }
         let question =
             Question { task, numbers, back: None, within: bound, counts: Counts::Explored, credit: None };
-        turns::answer(&question, EngineChoice::Only(by), self.budget, board);
+        turns::answer_by(by, &question, self.prepared, self.budget, board);
     }
 
     /// Asks engines about a translation.
@@ -304,14 +307,14 @@ impl Threads<'_> {
                 }
                 known.contains(&(bound, true))
             });
-            let most = self.task.program.threads.len() as u32;
+            let most = self.task.program.threads().len() as u32;
             board.confirm(number, fits.unwrap_or(Bound { threads: Some(most), ..within }));
         }
     }
 
     /// Whether no run within a bound starts more threads than there is room for.
     fn fits(&self, bound: Bound) -> bool {
-        let query = [Query::reach("no room", self.task.program.no_room.clone())];
+        let query = [Query::reach("no room", self.task.program.no_room().to_vec())];
         let task = Task { bound, ..Task::new(self.task.program, &query) };
         let mut silent = Silent;
         let mut alone = Board::new(task, &mut silent);

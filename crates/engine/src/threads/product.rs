@@ -33,8 +33,8 @@ use super::resume_points::{resume_points, shared};
 use super::translation::{EdgeMeaning, Translation};
 use crate::engine::Unsupported;
 use postbop_ir::{
-    Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Scope, Span, Table, Task, ThreadId,
-    Type, Var, VarId,
+    Action, Builder, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId, Type,
+    Value, Var, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -89,12 +89,7 @@ struct Product<'a> {
 /// The product of a task's threads, within a schedule or without bound. Its own main procedure is one of the threads' runs.
 pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Result<Translation, Unsupported> {
     let program = task.program;
-    let mut out = Builder {
-        vars: program.vars.clone(),
-        procs: program.procs.clone(),
-        locs: program.locs.clone(),
-        ..Builder::default()
-    };
+    let mut out = Builder::without_edges(program);
     let main = out.proc("%main", 0, Vec::new(), Span::default());
     let mut product = Product {
         task,
@@ -107,7 +102,7 @@ pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Resul
         stands: Vec::new(),
         place: Type::Uint(1),
         resume: Vec::new(),
-        places: vec![Vec::new(); program.threads.len()],
+        places: vec![Vec::new(); program.threads().len()],
         count: None,
         scratch: HashMap::default(),
     };
@@ -120,7 +115,7 @@ pub fn product(task: &Task, schedule: Option<Schedule>, stacks: Stacks) -> Resul
 
 impl Product<'_> {
     fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: EdgeMeaning) {
-        let span = self.out.locs[from].span;
+        let span = self.out.locs()[from].span;
         self.out.edge(from, to, action, span);
         self.origins.push(origin);
     }
@@ -128,12 +123,12 @@ impl Product<'_> {
     /// Writes out the call trees.
     fn unfold(&mut self, stacks: Stacks) -> Result<(), Unsupported> {
         let program = self.task.program;
-        let mut by_proc: Table<ProcId, Vec<LocId>> = Table::filled(program.procs.len(), Vec::new());
-        for (id, loc) in program.locs.pairs() {
+        let mut by_proc: Table<ProcId, Vec<LocId>> = Table::filled(program.procs().len(), Vec::new());
+        for (id, loc) in program.locs().pairs() {
             by_proc[loc.proc].push(id);
         }
         let mut work: Vec<(ThreadId, ProcId, Option<CallPath>)> =
-            program.threads.pairs().map(|(id, thread)| (id, thread.main, None)).collect();
+            program.threads().pairs().map(|(id, thread)| (id, thread.main, None)).collect();
         let mut size = 0;
         while let Some((thread, proc, caller)) = work.pop() {
             let above = self.path(caller).filter(|&at| self.instances[at].proc == proc);
@@ -157,19 +152,17 @@ impl Product<'_> {
             }
             let number = self.instances.len();
             let locs =
-                by_proc[proc].iter().map(|&loc| (loc, self.out.loc(self.main, program.locs[loc].span)));
+                by_proc[proc].iter().map(|&loc| (loc, self.out.loc(self.main, program.locs()[loc].span)));
             let locs: HashMap<LocId, LocId> = locs.collect();
             let own = |out: &mut Builder, var: VarId| {
-                let Var { name, ty, .. } = &program.vars[var];
-                let name = format!("%{number} {name}");
-                let local = out.vars.push(Var { name, ty: *ty, scope: Scope::Local(self.main) });
-                out.procs[self.main].locals.push(local);
-                local
+                let Var { name, ty, .. } = &program.vars()[var];
+                out.local(self.main, &format!("%{number} {name}"), *ty)
             };
-            let vars = program.procs[proc].locals.iter().map(|&var| (var, own(&mut self.out, var))).collect();
+            let vars =
+                program.procs()[proc].locals.iter().map(|&var| (var, own(&mut self.out, var))).collect();
             for &loc in &by_proc[proc] {
                 for &id in program.leaving(loc) {
-                    if let Action::Call { callee, .. } = program.edges[id].action {
+                    if let Action::Call { callee, .. } = program.edges()[id].action {
                         work.push((thread, callee, Some((number, id))));
                     }
                 }
@@ -200,7 +193,7 @@ impl Product<'_> {
         self.places.iter_mut().for_each(|places| places.sort_unstable());
         let most = self.places.iter().map(Vec::len).max().unwrap_or(0) as u32 + 1;
         self.place = number(most);
-        for (_, thread) in program.threads.pairs() {
+        for (_, thread) in program.threads().pairs() {
             let name = format!("%{} stands", thread.name);
             self.stands.push(self.out.local(self.main, &name, self.place));
             let resume = self.out.loc(self.main, Span::default());
@@ -220,21 +213,22 @@ impl Product<'_> {
     fn start(&mut self) -> LocId {
         let program = self.task.program;
         let [mut at, begin] = [(); 2].map(|()| self.out.loc(self.main, Span::default()));
-        let entry = self.out.procs[self.main].entry;
+        let entry = self.out.procs()[self.main].entry;
         let zero =
             self.stands.iter().map(|&var| (var, self.place)).chain(self.count.map(|(var, ty, _)| (var, ty)));
-        let (targets, values): (Vec<VarId>, Vec<Expr>) = zero.map(|(var, ty)| (var, constant(ty, 0))).unzip();
+        let (targets, values): (Vec<VarId>, Vec<Expr>) =
+            zero.map(|(var, ty)| (var, constant(ty, Value::ZERO))).unzip();
         self.edge(entry, at, Action::Assign { targets, values, constraint: None }, EdgeMeaning::Nothing);
         // The prologue stays as it is, with its calls.
         let thread = program.thread_of();
-        for (id, edge) in program.edges.pairs() {
-            if thread[program.locs[edge.from].proc].is_none() {
+        for (id, edge) in program.edges().pairs() {
+            if thread[program.locs()[edge.from].proc].is_none() {
                 self.edge(edge.from, edge.to, edge.action.clone(), EdgeMeaning::Step(id));
             }
         }
-        if let Some(prologue) = program.prologue {
+        if let Some(prologue) = program.prologue() {
             let next = self.out.loc(self.main, Span::default());
-            let results = vec![None; program.procs[prologue].results.len()];
+            let results = vec![None; program.procs()[prologue].results.len()];
             let call = Action::Call { callee: prologue, args: Vec::new(), results };
             self.edge(at, next, call, EdgeMeaning::Nothing);
             at = next;
@@ -245,7 +239,7 @@ impl Product<'_> {
 
     fn threads(&mut self, begin: LocId) {
         let program = self.task.program;
-        for (id, _) in program.threads.pairs() {
+        for (id, _) in program.threads().pairs() {
             self.edge(begin, self.resume[id.0 as usize], Action::skip(), EdgeMeaning::Switch(id));
             self.dispatch(id);
         }
@@ -265,7 +259,7 @@ impl Product<'_> {
         let program = self.task.program;
         let first = self.instances.iter().position(|i| i.thread == thread && i.caller.is_none());
         let first = first.expect("a thread has an instance");
-        let entry = program.procs[program.threads[thread].main].entry;
+        let entry = program.procs()[program.threads()[thread].main].entry;
         let to = self.instances[first].locs[&entry];
         self.edge(
             self.resume[at],
@@ -284,15 +278,15 @@ impl Product<'_> {
         let program = self.task.program;
         let instance = &self.instances[number];
         let (thread, here) = (instance.thread, instance.locs[&loc]);
-        let exit = program.procs[instance.proc].exit == loc;
+        let exit = program.procs()[instance.proc].exit == loc;
         let ended = exit && instance.caller.is_none();
-        if !ended && (exit || program.locs[loc].inner) {
+        if !ended && (exit || program.locs()[loc].inner) {
             return;
         }
-        let free = program.atomic.filter(|_| !ended).map(|atomic| Expr::var(atomic).negated());
+        let free = program.atomic().filter(|_| !ended).map(|atomic| Expr::var(atomic).negated());
         let place = self.places[thread.0 as usize].binary_search(&here).ok().map(|at| at as u32 + 2);
         for stand in std::iter::once(1).chain(place) {
-            for (other, _) in program.threads.pairs().filter(|(other, _)| *other != thread) {
+            for (other, _) in program.threads().pairs().filter(|(other, _)| *other != thread) {
                 self.switch(here, stand, thread, other, free.clone());
             }
         }
@@ -305,8 +299,8 @@ impl Product<'_> {
         let counts = !matches!(self.schedule, Some(Schedule::Rounds(_))) || other < thread;
         if let Some((count, ty, most)) = self.count.filter(|_| counts) {
             targets.push(count);
-            values.push(Expr::new([Op::Var(count), Op::Const(ty, 1), Op::Add(ty)]));
-            let room = Expr::new([Op::Var(count), Op::Const(ty, most as i64), Op::Lt]);
+            values.push(Expr::new([Op::Var(count), Op::Const(ty, 1u32.into()), Op::Add(ty)]));
+            let room = Expr::new([Op::Var(count), Op::Const(ty, most.into()), Op::Lt]);
             constraint = Some(match constraint {
                 Some(free) => both(free, room),
                 None => room,
@@ -338,7 +332,7 @@ impl Product<'_> {
     /// An edge of an instance.
     fn translate(&mut self, number: usize, id: EdgeId) {
         let program = self.task.program;
-        let edge = &program.edges[id];
+        let edge = &program.edges()[id];
         let (from, mut to) = (self.instances[number].locs[&edge.from], self.instances[number].locs[&edge.to]);
         let action = match &edge.action {
             Action::Assume(condition) => Action::Assume(self.expr(number, condition)),
@@ -350,9 +344,10 @@ impl Product<'_> {
             Action::Havoc(vars) => Action::Havoc(self.own(number, vars)),
             Action::Call { callee, args, .. } => {
                 let inside = self.callees[&(number, id)];
-                let proc = &program.procs[*callee];
+                let proc = &program.procs()[*callee];
                 to = self.instances[inside].locs[&proc.entry];
-                let fresh = proc.locals[proc.params..].iter().map(|&var| Expr::choice(program.vars[var].ty));
+                let fresh =
+                    proc.locals[proc.params..].iter().map(|&var| Expr::choice(program.vars()[var].ty));
                 let values = self.exprs(number, args).into_iter().chain(fresh).collect();
                 Action::Assign { targets: self.own(inside, &proc.locals), values, constraint: None }
             }
@@ -380,11 +375,11 @@ impl Product<'_> {
         values: Vec<Expr>,
     ) -> (Option<LocId>, Action) {
         let program = self.task.program;
-        let types = &program.procs[self.instances[number].proc].results;
+        let types = &program.procs()[self.instances[number].proc].results;
         let (mut wanted, mut to) = (vec![None; types.len()], None);
         if let Some((caller, call)) = call {
-            to = Some(self.instances[caller].locs[&program.edges[call].to]);
-            if let Action::Call { results, .. } = &program.edges[call].action {
+            to = Some(self.instances[caller].locs[&program.edges()[call].to]);
+            if let Action::Call { results, .. } = &program.edges()[call].action {
                 wanted = results.iter().map(|var| Some(self.own(caller, &[(*var)?])[0])).collect();
             }
         }
@@ -407,11 +402,11 @@ impl Product<'_> {
             _ => (Vec::new(), Vec::new()),
         };
         for at in self.path(Some(call)).take_while(|&at| at != number).chain([number]) {
-            let locals = self.task.program.procs[self.instances[at].proc].locals.iter();
+            let locals = self.task.program.procs()[self.instances[at].proc].locals.iter();
             for own in locals.map(|var| self.instances[at].vars[var]) {
                 if !targets.contains(&own) {
                     targets.push(own);
-                    values.push(Expr::choice(self.out.vars[own].ty));
+                    values.push(Expr::choice(self.out.vars()[own].ty));
                 }
             }
         }
@@ -435,7 +430,7 @@ impl Product<'_> {
                 .flat_map(|i| query.locs().iter().filter_map(|loc| i.locs.get(loc).copied()))
                 .collect();
             locs.extend(
-                query.locs().iter().filter(|loc| thread[self.task.program.locs[**loc].proc].is_none()),
+                query.locs().iter().filter(|loc| thread[self.task.program.locs()[**loc].proc].is_none()),
             );
             Query::reach(&query.name, locs)
         };
@@ -444,7 +439,6 @@ impl Product<'_> {
         let firsts =
             firsts.flat_map(|instance| instance.vars.iter().map(|(&var, &own)| (own, var))).collect();
         let program = self.out.finish(self.main);
-        debug_assert_eq!(postbop_ir::validate(&program), []);
         Translation { program, queries, meaning: self.origins, firsts, rounds: false }
     }
 }

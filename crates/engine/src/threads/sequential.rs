@@ -33,7 +33,7 @@ use super::script::Script;
 use super::translation::{EdgeMeaning, Translation};
 use postbop_ir::{
     Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId,
-    Type, VarId,
+    Type, Value, VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -79,17 +79,9 @@ pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -
     };
     let program = task.program;
     let thread = program.thread_of();
-    let mut out = Builder {
-        vars: program.vars.clone(),
-        procs: program.procs.clone(),
-        locs: program.locs.clone(),
-        ..Builder::default()
-    };
-    for loc in program.locs.ids() {
-        out.locs[loc].inner = false;
-    }
+    let mut out = Builder::without_edges(program);
     let vars = Vars::new(task, &mut out, shared(program, &thread), slots, rounds);
-    let unwind = program.procs.pairs().map(|(id, proc)| out.loc(id, proc.span)).collect();
+    let unwind = program.procs().pairs().map(|(id, proc)| out.loc(id, proc.span)).collect();
     let origins = Table::new();
     let mut translator = Translator { task, slots, rounds, script, thread, vars, out, origins, unwind };
     translator.procedures();
@@ -100,14 +92,15 @@ impl Vars {
     fn new(task: &Task, out: &mut Builder, shared: Vec<VarId>, slots: u32, rounds: bool) -> Self {
         let program = task.program;
         let copies = |out: &mut Builder, slot: u32, what: &str| -> Vec<VarId> {
-            let copy =
-                |&var: &VarId| (format!("%{what} {slot} {}", program.vars[var].name), program.vars[var].ty);
+            let copy = |&var: &VarId| {
+                (format!("%{what} {slot} {}", program.vars()[var].name), program.vars()[var].ty)
+            };
             shared.iter().map(copy).map(|(name, ty)| out.global(&name, ty)).collect()
         };
         let begin = (0..slots).map(|slot| copies(out, slot, "begin")).collect();
         let far = (0..if rounds { slots } else { 0 }).map(|slot| copies(out, slot, "far")).collect();
         let (slot_type, owner_type) =
-            (number(slots.saturating_sub(1)), number(program.threads.len() as u32 - 1));
+            (number(slots.saturating_sub(1)), number(program.threads().len() as u32 - 1));
         let each = if rounds { 0 } else { slots };
         let owners: Vec<VarId> =
             (0..each).map(|slot| out.global(&format!("%owner {slot}"), owner_type)).collect();
@@ -120,7 +113,7 @@ impl Vars {
         let quit = out.global("%quit", Type::Bool);
         let over = out.global("%over", Type::Bool);
         let flags = [quit, over].into_iter().chain(bad.iter().copied()).chain(left.iter().copied());
-        out.control = [slot].into_iter().chain(owners.iter().copied()).chain([end]).chain(flags).collect();
+        out.set_control([slot].into_iter().chain(owners.iter().copied()).chain([end]).chain(flags).collect());
         Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, over, bad }
     }
 
@@ -131,31 +124,31 @@ impl Vars {
 
     /// That the slot at hand is before this one.
     fn before(&self, slot: u32) -> Expr {
-        Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot as i64), Op::Lt])
+        Expr::new([Op::Var(self.slot), Op::Const(self.slot_type, slot.into()), Op::Lt])
     }
 }
 
 impl Translator<'_> {
     fn edge(&mut self, from: LocId, to: LocId, action: Action, origin: EdgeMeaning) {
-        let span = self.out.locs[from].span;
+        let span = self.out.locs()[from].span;
         self.out.edge(from, to, action, span);
         self.origins.push(origin);
     }
 
     fn procedures(&mut self) {
         let program = self.task.program;
-        for (id, edge) in program.edges.pairs() {
+        for (id, edge) in program.edges().pairs() {
             match edge.action {
                 Action::Call { .. } => self.call(id, edge),
                 _ => self.edge(edge.from, edge.to, edge.action.clone(), EdgeMeaning::Step(id)),
             }
         }
-        for (proc, data) in program.procs.pairs() {
+        for (proc, data) in program.procs().pairs() {
             let arbitrary = data.results.iter().map(|&ty| Expr::choice(ty)).collect();
             self.edge(self.unwind[proc], data.exit, Action::Return(arbitrary), EdgeMeaning::Nothing);
         }
-        for (loc, data) in program.locs.pairs() {
-            if self.thread[data.proc].is_some() && !data.inner && program.procs[data.proc].exit != loc {
+        for (loc, data) in program.locs().pairs() {
+            if self.thread[data.proc].is_some() && !data.inner && program.procs()[data.proc].exit != loc {
                 self.quit(loc, data.proc);
             }
         }
@@ -166,7 +159,7 @@ impl Translator<'_> {
             // Where a thread ends is seen when its first procedure has returned.
             for &loc in target.locs().iter().filter(|loc| !program.is_exit(**loc)) {
                 let reach = self.reach(at).set(self.vars.quit, Expr::bool(true));
-                self.edge(loc, self.unwind[program.locs[loc].proc], reach.action(), EdgeMeaning::Bad);
+                self.edge(loc, self.unwind[program.locs()[loc].proc], reach.action(), EdgeMeaning::Bad);
             }
         }
     }
@@ -182,7 +175,7 @@ impl Translator<'_> {
 
     /// A call: afterwards it is asked whether the thread has quit.
     fn call(&mut self, id: EdgeId, edge: &Edge) {
-        let proc = self.task.program.locs[edge.from].proc;
+        let proc = self.task.program.locs()[edge.from].proc;
         let back = self.out.loc(proc, edge.span);
         self.edge(edge.from, back, edge.action.clone(), EdgeMeaning::Step(id));
         let quit = Expr::var(self.vars.quit);
@@ -192,7 +185,7 @@ impl Translator<'_> {
 
     /// That no atomic section keeps the thread.
     fn free(&self) -> Option<Expr> {
-        self.task.program.atomic.map(|atomic| Expr::var(atomic).negated())
+        self.task.program.atomic().map(|atomic| Expr::var(atomic).negated())
     }
 
     /// Leaves a thread for good.
@@ -203,7 +196,7 @@ impl Translator<'_> {
 
     /// Leaves a thread and goes on in a later slot.
     fn go_on(&mut self, loc: LocId) {
-        let thread = self.thread[self.task.program.locs[loc].proc].expect("a thread comes here");
+        let thread = self.thread[self.task.program.locs()[loc].proc].expect("a thread comes here");
         for slot in 1..self.slots {
             let go_on = self.left().when(self.free()).when(self.vars.before(slot));
             let go_on = self.enter(go_on, slot, thread);
@@ -224,7 +217,7 @@ impl Translator<'_> {
             }
             return all;
         }
-        for (slot, &left) in (0..).zip(&self.vars.left) {
+        for (slot, &left) in (0u32..).zip(&self.vars.left) {
             all = all.set(left, either(Expr::var(left), self.vars.in_slot(slot)));
         }
         // The last slot may be left anyhow.
@@ -243,7 +236,7 @@ impl Translator<'_> {
         let owner =
             (!self.rounds).then(|| equals(self.vars.owners[slot as usize], self.vars.owner_type, thread.0));
         all.copy(&self.vars.shared, &from[slot as usize])
-            .set(self.vars.slot, constant(self.vars.slot_type, slot as i64))
+            .set(self.vars.slot, constant(self.vars.slot_type, slot))
             .when(owner)
     }
 
@@ -251,14 +244,14 @@ impl Translator<'_> {
     fn main(mut self) -> Translation {
         let program = self.task.program;
         let main = self.out.proc("%main", 0, Vec::new(), Span::default());
-        let (entry, exit) = (self.out.procs[main].entry, self.out.procs[main].exit);
+        let (entry, exit) = (self.out.procs()[main].entry, self.out.procs()[main].exit);
         let mut at = self.out.loc(main, Span::default());
         let last = self.out.loc(main, Span::default());
         let flags = self.vars.bad.iter().chain(&self.vars.left).chain([&self.vars.quit, &self.vars.over]);
         let clear = flags.fold(Assign::default(), |all, &flag| all.set(flag, Expr::bool(false)));
-        let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, 0));
+        let clear = clear.set(self.vars.slot, constant(self.vars.slot_type, Value::ZERO));
         self.edge(entry, at, clear.action(), EdgeMeaning::Nothing);
-        if let Some(prologue) = program.prologue {
+        if let Some(prologue) = program.prologue() {
             let after = self.out.loc(main, Span::default());
             let next = self.out.loc(main, Span::default());
             let call = Action::Call { callee: prologue, args: Vec::new(), results: self.nothing(prologue) };
@@ -269,7 +262,7 @@ impl Translator<'_> {
             at = next;
         }
         at = self.begin_slots(main, at);
-        for (id, thread) in program.threads.pairs() {
+        for (id, thread) in program.threads().pairs() {
             at = self.run(main, at, id, thread.main);
         }
         self.edge(at, last, Action::Assume(self.agreement()), EdgeMeaning::Nothing);
@@ -283,12 +276,11 @@ impl Translator<'_> {
         self.edge(last, exit, Action::Return(Vec::new()), EdgeMeaning::Nothing);
         let firsts = HashMap::default();
         let program = self.out.finish(main);
-        debug_assert_eq!(postbop_ir::validate(&program), []);
         Translation { program, queries, meaning: self.origins, firsts, rounds: self.rounds }
     }
 
     fn nothing(&self, proc: ProcId) -> Vec<Option<VarId>> {
-        vec![None; self.task.program.procs[proc].results.len()]
+        vec![None; self.task.program.procs()[proc].results.len()]
     }
 
     /// The first slot begins with what there is, the others as guessed, or as the script says.
@@ -303,21 +295,22 @@ impl Translator<'_> {
         }
         if let Some(script) = self.script {
             for (&owner, thread) in self.vars.owners.iter().zip(&script.owners) {
-                all = all.set(owner, constant(self.vars.owner_type, thread.0 as i64));
+                all = all.set(owner, constant(self.vars.owner_type, thread.0));
             }
             for (copies, known) in self.vars.begin.iter().zip(&script.begins).skip(1) {
                 for (var, value) in known {
                     if let Ok(place) = self.vars.shared.binary_search(var) {
-                        all = all.set(copies[place], constant(self.task.program.vars[*var].ty, *value));
+                        all = all.set(copies[place], constant(self.task.program.vars()[*var].ty, *value));
                     }
                 }
             }
         }
-        let threads = self.task.program.threads.len() as i64;
+        let threads = self.task.program.threads().len() as u32;
         if self.script.is_none() && threads > 1 {
             // A switch is to another thread, so no two slots in a row are of one.
-            let among =
-                |owner| Expr::new([Op::Var(owner), Op::Const(self.vars.owner_type, threads - 1), Op::Le]);
+            let among = |owner| {
+                Expr::new([Op::Var(owner), Op::Const(self.vars.owner_type, (threads - 1).into()), Op::Le])
+            };
             let differ = |pair: &[VarId]| Expr::new([Op::Var(pair[0]), Op::Var(pair[1]), Op::Eq, Op::Not]);
             all = self.vars.owners.iter().fold(all, |all, &owner| all.when(among(owner)));
             all = self.vars.owners.windows(2).fold(all, |all, pair| all.when(differ(pair)));
@@ -336,15 +329,15 @@ impl Translator<'_> {
         }
         self.edge(at, next, Action::skip(), EdgeMeaning::Nothing);
         // A thread's first procedure may have parameters, which are arbitrary.
-        let params = self.task.program.procs[proc].params();
-        let args = params.iter().map(|&param| Expr::choice(self.task.program.vars[param].ty)).collect();
+        let params = self.task.program.procs()[proc].params();
+        let args = params.iter().map(|&param| Expr::choice(self.task.program.vars()[param].ty)).collect();
         let call = Action::Call { callee: proc, args, results: self.nothing(proc) };
         self.edge(begun, back, call, EdgeMeaning::Nothing);
         let quit = Expr::var(self.vars.quit);
         self.edge(back, next, Action::Assume(quit.clone()), EdgeMeaning::Nothing);
         let ended = self.left().when(quit.clone().negated());
         self.edge(back, next, ended.action(), EdgeMeaning::Nothing);
-        let exit = self.task.program.procs[proc].exit;
+        let exit = self.task.program.procs()[proc].exit;
         for at in 0..self.task.queries.len() {
             if self.task.queries[at].locs().contains(&exit) {
                 let reach = self.reach(at).when(quit.clone().negated());
@@ -363,9 +356,10 @@ impl Translator<'_> {
             }
             return all;
         }
-        for (slot, &left) in (0..).zip(&self.vars.left) {
+        for (slot, &left) in (0u32..).zip(&self.vars.left) {
             // A slot before the end was left.
-            let after = Expr::new([Op::Var(self.vars.end), Op::Const(self.vars.slot_type, slot), Op::Le]);
+            let after =
+                Expr::new([Op::Var(self.vars.end), Op::Const(self.vars.slot_type, slot.into()), Op::Le]);
             all = both(all, either(Expr::var(left), after));
         }
         all

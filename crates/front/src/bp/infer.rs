@@ -199,7 +199,7 @@ impl<'t> Infer<'t> {
         self.out.types[base + at] = ty;
         if node.arity() == 0 {
             if let Node::Number(value) = node
-                && !ty.contains(value)
+                && !ty.contains(value.into())
             {
                 sink.push(Diagnostic::new(
                     Code::OutOfRange,

@@ -26,7 +26,7 @@ use super::check::Meaning;
 use super::flow::{self, END, Flow};
 use super::lower_threads::Threads;
 use super::tree::*;
-use postbop_ir::{Action, Builder, Expr, Id, Label, LocId, ProcId, Program, Span, Type, VarId};
+use postbop_ir::{Action, Builder, Expr, Id, LocId, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
 
 /// The program of a tree that has no errors and one thread, which starts in `main`, or before that in `init`.
@@ -259,7 +259,7 @@ impl<'a> Lowering<'a> {
         self.proc = proc;
         self.def = copy.def;
         self.adopt(copy.owner);
-        let mut locals = self.out.procs[proc].locals.iter();
+        let mut locals = self.out.procs()[proc].locals.iter();
         for var in self.tree.procs[copy.def as usize].vars.range() {
             let len = self.tree.vars[var].len.unwrap_or(1) as usize;
             self.first[var] = *locals.nth(len - 1).expect("declared");
@@ -273,11 +273,11 @@ impl<'a> Lowering<'a> {
         let openings = if started { Vec::new() } else { self.openings(copy.role) };
         self.flow = flow::flow(self.tree, body);
         self.places.clear();
-        let entry = self.out.procs[self.proc].entry;
+        let entry = self.out.procs()[self.proc].entry;
         for (at, here) in body.range().enumerate() {
             let stmt = &self.tree.stmts[here];
             let loc = if openings.is_empty() && !started && self.flow.first as usize == here {
-                self.out.locs[entry].span = stmt.span;
+                self.out.set_span(entry, stmt.span);
                 entry
             } else if flow::has_location(self.tree, stmt) {
                 self.out.loc(self.proc, stmt.span)
@@ -378,7 +378,7 @@ impl<'a> Lowering<'a> {
             }
             Opening::Init(def) => {
                 let callee = self.callee(*def);
-                let results = vec![None; self.out.procs[callee].results.len()];
+                let results = vec![None; self.out.procs()[callee].results.len()];
                 self.edge(Action::Call { callee, args: Vec::new(), results }, to);
             }
             Opening::Enforce => self.assume_enforced(to),
@@ -393,7 +393,7 @@ impl<'a> Lowering<'a> {
         for (at, label) in labels.iter().enumerate() {
             if at == 0 || labels[at - 1].sym != label.sym {
                 let name = self.names[label.sym as usize].to_owned();
-                self.out.labels.push(Label { name, loc });
+                self.out.label(name, loc);
             }
         }
     }
@@ -412,9 +412,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn empty_body(&mut self) {
-        let entry = self.out.procs[self.proc].entry;
+        let entry = self.out.procs()[self.proc].entry;
         self.span = self.definition().end;
-        self.out.locs[entry].span = self.span;
+        self.out.set_span(entry, self.span);
         self.cursor = entry;
         self.return_edge(&[]);
     }

@@ -16,7 +16,7 @@
 
 use super::lower::Lowering;
 use super::tree::*;
-use postbop_ir::{Action, Check, CheckKind, Expr, Op, Span, Type, VarId};
+use postbop_ir::{Action, CheckKind, Expr, Op, Span, Type, Value, VarId};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -87,9 +87,9 @@ impl Lowering<'_> {
         let first = self.first[var];
         let len = self.tree.vars[var].len.unwrap_or(1);
         if let [Op::Const(_, value)] = index[..]
-            && (0..i64::from(len)).contains(&value)
+            && (0..i64::from(len)).contains(&value.get())
         {
-            return Element::Var(VarId(first.0 + value as u32));
+            return Element::Var(VarId(first.0 + value.get() as u32));
         }
         let has = |wanted: fn(&Op) -> bool| index.iter().any(wanted);
         if has(|op| matches!(op, Op::Next(_))) {
@@ -115,18 +115,18 @@ impl Lowering<'_> {
     }
 
     fn check_bounds(&mut self, index: &[Op], ty: Type, len: u32, span: Span) {
-        let last = i64::from(len) - 1;
+        let last = Value::from(len - 1);
         let mut inside: Vec<Op> = Vec::new();
-        if ty == Type::Bool && last < 1 {
+        if ty == Type::Bool && last < Value::TRUE {
             inside.extend(index);
             inside.push(Op::Not);
         } else if ty.max() > last {
             inside.extend(index);
             inside.extend([Op::Const(ty, last), Op::Le]);
         }
-        if ty.min() < 0 {
+        if ty.min() < Value::ZERO {
             let both = !inside.is_empty();
-            inside.push(Op::Const(ty, 0));
+            inside.push(Op::Const(ty, Value::ZERO));
             inside.extend(index);
             inside.push(Op::Le);
             inside.extend(both.then_some(Op::And));
@@ -139,7 +139,7 @@ impl Lowering<'_> {
         self.edge(Action::Assume(inside.clone()), on);
         let failed = self.fresh();
         self.edge(Action::Assume(inside.negated()), failed);
-        self.out.checks.push(Check { kind: CheckKind::Bounds, loc: failed, span });
+        self.out.check(CheckKind::Bounds, failed, span);
         self.cursor = on;
     }
 }
@@ -149,9 +149,9 @@ pub fn chain(code: &mut Vec<Op>, first: VarId, len: u32, index: &[Op], ty: Type,
     let mut choices = 0;
     for element in 0..len - 1 {
         // A number that the index cannot be needs no question.
-        if ty.contains(i64::from(element)) {
+        if ty.contains(element.into()) {
             code.extend(index);
-            code.extend([Op::Const(ty, i64::from(element)), Op::Eq, read(VarId(first.0 + element))]);
+            code.extend([Op::Const(ty, element.into()), Op::Eq, read(VarId(first.0 + element))]);
             choices += 1;
         }
     }
@@ -162,8 +162,8 @@ pub fn chain(code: &mut Vec<Op>, first: VarId, len: u32, index: &[Op], ty: Type,
 /// Adds the operators of a node that names no variable.
 fn plain(code: &mut Vec<Op>, node: Node, ty: Type) {
     let ops: &[Op] = match node {
-        Node::Truth(value) => &[Op::Const(Type::Bool, value as i64)],
-        Node::Number(value) => &[Op::Const(ty, value)],
+        Node::Truth(value) => &[Op::Const(Type::Bool, value.into())],
+        Node::Number(value) => &[Op::Const(ty, value.into())],
         Node::Choice => &[Op::Choice(ty)],
         Node::Not => &[Op::Not],
         Node::Neg => &[Op::Neg(ty)],

@@ -21,7 +21,7 @@ pub struct Move {
 
 /// The live variables at each location of a procedure, which has these moves besides its edges.
 pub fn live(out: &Builder, proc: ProcId, mut moves: Vec<Move>) -> FxHashMap<LocId, BTreeSet<VarId>> {
-    for edge in out.edges.iter().filter(|edge| out.locs[edge.from].proc == proc) {
+    for edge in out.edges().iter().filter(|edge| out.locs()[edge.from].proc == proc) {
         let reads = edge.action.exprs().flat_map(|expr| expr.reads()).collect();
         let writes = match &edge.action {
             Action::Assign { targets, .. } => targets.clone(),

@@ -7,7 +7,7 @@ use super::lower::Lowering;
 use super::lower_expr::Element;
 use super::scope::NONE;
 use super::tree::*;
-use postbop_ir::{Action, Check, CheckKind, Expr, LocId, Op, Type, VarId};
+use postbop_ir::{Action, CheckKind, Expr, LocId, Op, Type, Value, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The longest value that is worth copying for each element of an array.
@@ -45,10 +45,10 @@ impl Stores {
 
     /// Stores to the element that an index names: each element keeps its value where it is not the one.
     fn set_one_of(&mut self, (first, len): (VarId, u32), index: &[Op], ty: Type, value: &[Op]) {
-        for element in (0..len).filter(|element| ty.contains(i64::from(*element))) {
+        for element in (0..len).filter(|element| ty.contains(Value::from(*element))) {
             let var = VarId(first.0 + element);
             let mut code = index.to_vec();
-            code.extend([Op::Const(ty, i64::from(element)), Op::Eq]);
+            code.extend([Op::Const(ty, element.into()), Op::Eq]);
             code.extend(value);
             match self.position(var) {
                 Some(at) => code.extend_from_slice(&self.values[at]),
@@ -148,7 +148,7 @@ impl Lowering<'_> {
         let failed = self.fresh();
         self.edge(Action::Assume(condition.clone()), to);
         self.edge(Action::Assume(condition.negated()), failed);
-        self.out.checks.push(Check { kind: CheckKind::Assert, loc: failed, span: self.span });
+        self.out.check(CheckKind::Assert, failed, self.span);
     }
 
     /// Adds a return edge with these values, or arbitrary ones if there are none.
@@ -160,7 +160,7 @@ impl Lowering<'_> {
         }
         let references = def.vars.range().filter(|at| self.tree.vars[*at].by_ref);
         results.extend(references.map(|at| Expr::var(self.first[at])));
-        let exit = self.out.procs[self.proc].exit;
+        let exit = self.out.procs()[self.proc].exit;
         self.edge(Action::Return(results), exit);
     }
 
@@ -244,7 +244,7 @@ impl Lowering<'_> {
             (first..first + self.tree.vars[at].len.unwrap_or(1)).map(VarId)
         };
         let targets: Vec<VarId> = scope.flat_map(elements).collect();
-        let values = targets.iter().map(|var| Expr::choice(self.out.vars[*var].ty)).collect();
+        let values = targets.iter().map(|var| Expr::choice(self.out.vars()[*var].ty)).collect();
         let constraint = Some(self.constraint(relation, &targets.iter().copied().collect()));
         self.changing(here, Action::Assign { targets, values, constraint });
     }
@@ -294,7 +294,7 @@ impl Lowering<'_> {
             }
         }
         let callee = self.callee(callee);
-        let types = self.out.procs[callee].results.clone();
+        let types = self.out.procs()[callee].results.clone();
         let (results, stores) = self.receive(places, &types);
         let action = Action::Call { callee, args: values, results };
         if !stores.vars.is_empty() {

@@ -20,7 +20,7 @@ use super::concurrent::Concurrent;
 use super::lower::{Copy, Lowering, Opening, Role};
 use super::lower_live::{Move, live};
 use super::tree::*;
-use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Span, Thread, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Id, LocId, Op, ProcId, Program, Span, Type, Value, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
@@ -38,14 +38,14 @@ pub struct Threads<'a> {
     clears: Option<EdgeId>,
     starts: Vec<Start>,
     /// Where the copies of procedures that are started go on, by the number of the starting statement.
-    landings: Vec<(ProcId, i64, LocId)>,
+    landings: Vec<(ProcId, Value, LocId)>,
     /// The hidden variable by which a thread gets a local of a procedure, by its place among the locals.
     mail: FxHashMap<(u32, u32, usize), VarId>,
 }
 
 /// A statement of some copy that starts a thread.
 struct Start {
-    site: i64,
+    site: Value,
     proc: ProcId,
     owner: u32,
     from: LocId,
@@ -95,9 +95,11 @@ pub fn lower(
         Some((name, _)) => name.clone(),
         None => format!("thread {at}"),
     };
-    out.threads = mains.into_iter().enumerate().map(|(at, main)| Thread { name: name(at), main }).collect();
-    out.prologue = prologue;
-    out.atomic = lowering.threads.and_then(|threads| threads.atomic).map(|(var, _)| var);
+    for (at, main) in mains.into_iter().enumerate() {
+        out.thread(name(at), main);
+    }
+    out.set_prologue(prologue);
+    out.set_atomic(lowering.threads.and_then(|threads| threads.atomic).map(|(var, _)| var));
     out.finish_threads()
 }
 
@@ -142,8 +144,8 @@ impl<'a> Lowering<'a> {
     }
 
     /// The number of a statement among those that start a thread, counted from 1.
-    pub fn site(&self, stmt: usize) -> Option<i64> {
-        self.sites().binary_search(&(stmt as u32)).ok().map(|at| at as i64 + 1)
+    pub fn site(&self, stmt: usize) -> Option<Value> {
+        self.sites().binary_search(&(stmt as u32)).ok().map(|at| Value::from(at as u32 + 1))
     }
 
     /// Whether a global is in scope of the procedure under way.
@@ -246,12 +248,12 @@ impl<'a> Lowering<'a> {
             return None;
         }
         self.proc = self.out.proc("%prologue", 0, Vec::new(), Span::default());
-        self.cursor = self.out.procs[self.proc].entry;
+        self.cursor = self.out.procs()[self.proc].entry;
         for opening in &openings {
             let to = self.between(opening, opening);
             self.opening(opening, to);
         }
-        let exit = self.out.procs[self.proc].exit;
+        let exit = self.out.procs()[self.proc].exit;
         self.edge(Action::Return(Vec::new()), exit);
         Some(self.proc)
     }
@@ -266,8 +268,8 @@ impl<'a> Lowering<'a> {
         let threads = self.special();
         let (clears, targets) = (threads.clears, threads.hidden.clone());
         if let Some(edge) = clears {
-            let values = targets.iter().map(|var| zero(self.out.vars[*var].ty)).collect();
-            self.out.edges[edge].action = Action::Assign { targets, values, constraint: None };
+            let values = targets.iter().map(|var| zero(self.out.vars()[*var].ty)).collect();
+            self.out.set_action(edge, Action::Assign { targets, values, constraint: None });
         }
     }
 
@@ -321,9 +323,9 @@ impl<'a> Lowering<'a> {
             }
             let limit = self.out.inner(start.proc, start.span);
             let last = self.special().started.last().copied();
-            let full = last.map_or(Expr::bool(true), |last| self.equals(last, 0).negated());
+            let full = last.map_or(Expr::bool(true), |last| self.equals(last, Value::ZERO).negated());
             self.out.edge(start.from, limit, Action::Assume(full), start.span);
-            self.out.no_room.push(limit);
+            self.out.no_room(limit);
         }
         for (proc, site, to) in landings {
             let Copy { owner, def, .. } = self.copies[proc.index()];
@@ -331,22 +333,22 @@ impl<'a> Lowering<'a> {
             let (mut targets, mut values) = (Vec::new(), Vec::new());
             for place in &passed[&site] {
                 let mail = self.mail(owner, def, *place, proc);
-                targets.extend([self.out.procs[proc].locals[*place], mail]);
-                values.extend([Expr::var(mail), zero(self.out.vars[mail].ty)]);
+                targets.extend([self.out.procs()[proc].locals[*place], mail]);
+                values.extend([Expr::var(mail), zero(self.out.vars()[mail].ty)]);
             }
             let condition = self.equals(started, site);
             let action = match targets.is_empty() {
                 true => Action::Assume(condition),
                 false => Action::Assign { targets, values, constraint: Some(condition) },
             };
-            let (entry, span) = (self.out.procs[proc].entry, self.out.procs[proc].span);
+            let (entry, span) = (self.out.procs()[proc].entry, self.out.procs()[proc].span);
             self.out.edge(entry, to, action, span);
         }
     }
 
     /// For each starting statement the places of the locals that the new thread needs.
-    fn passed(&self, starts: &[Start]) -> FxHashMap<i64, Vec<usize>> {
-        let mut passed: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
+    fn passed(&self, starts: &[Start]) -> FxHashMap<Value, Vec<usize>> {
+        let mut passed: FxHashMap<Value, Vec<usize>> = FxHashMap::default();
         let mut moves: FxHashMap<ProcId, Vec<Move>> = FxHashMap::default();
         for start in starts {
             let reads = start.args.iter().flat_map(Expr::reads).collect();
@@ -362,7 +364,7 @@ impl<'a> Lowering<'a> {
         for start in starts.iter().filter(|start| start.landing.is_some()) {
             if let Some(moves) = moves.remove(&start.proc) {
                 let live = live(&self.out, start.proc, moves);
-                let locals = &self.out.procs[start.proc].locals;
+                let locals = &self.out.procs()[start.proc].locals;
                 for start in starts.iter().filter(|other| other.proc == start.proc) {
                     let Some(landing) = start.landing else { continue };
                     let needed =
@@ -379,22 +381,22 @@ impl<'a> Lowering<'a> {
     fn start_action(
         &mut self,
         start: &Start,
-        passed: &FxHashMap<i64, Vec<usize>>,
+        passed: &FxHashMap<Value, Vec<usize>>,
         at: usize,
         first: u32,
     ) -> Action {
         let owner = first + at as u32;
         let started = self.special().started.clone();
-        let ty = self.out.vars[started[at]].ty;
+        let ty = self.out.vars()[started[at]].ty;
         let mut targets = vec![started[at]];
         let mut values = vec![Expr::new([Op::Const(ty, start.site)])];
-        let stmt = self.sites()[start.site as usize - 1];
+        let stmt = self.sites()[start.site.get() as usize - 1];
         let def = self.started(stmt, owner).def;
         match start.landing {
             Some(_) => {
                 for place in &passed[&start.site] {
                     targets.push(self.mail(owner, def, *place, start.proc));
-                    values.push(Expr::var(self.out.procs[start.proc].locals[*place]));
+                    values.push(Expr::var(self.out.procs()[start.proc].locals[*place]));
                 }
             }
             None => {
@@ -412,9 +414,9 @@ impl<'a> Lowering<'a> {
                 values.push(Expr::var(VarId(mine + element)));
             }
         }
-        let mut free = self.equals(started[at], 0).code.into_vec();
+        let mut free = self.equals(started[at], Value::ZERO).code.into_vec();
         if at > 0 {
-            free.extend(self.equals(started[at - 1], 0).negated().code.iter());
+            free.extend(self.equals(started[at - 1], Value::ZERO).negated().code.iter());
             free.push(Op::And);
         }
         Action::Assign { targets, values, constraint: Some(Expr::new(free)) }
@@ -425,7 +427,7 @@ impl<'a> Lowering<'a> {
         if let Some(mail) = self.special().mail.get(&(owner, def, place)) {
             return *mail;
         }
-        let local = &self.out.vars[self.out.procs[like].locals[place]];
+        let local = &self.out.vars()[self.out.procs()[like].locals[place]];
         let (name, ty) = (format!("%{} {owner}", local.name), local.ty);
         let mail = self.out.global(&name, ty);
         self.special().mail.insert((owner, def, place), mail);
@@ -433,26 +435,26 @@ impl<'a> Lowering<'a> {
         mail
     }
 
-    fn equals(&self, var: VarId, value: i64) -> Expr {
-        Expr::new([Op::Var(var), Op::Const(self.out.vars[var].ty, value), Op::Eq])
+    fn equals(&self, var: VarId, value: Value) -> Expr {
+        Expr::new([Op::Var(var), Op::Const(self.out.vars()[var].ty, value), Op::Eq])
     }
 
     /// The hidden procedure that calls what a thread was started to run.
     fn dispatcher(&mut self, owner: u32) -> ProcId {
         let main = self.out.proc("%thread", 0, Vec::new(), Span::default());
-        let (entry, exit) = (self.out.procs[main].entry, self.out.procs[main].exit);
+        let (entry, exit) = (self.out.procs()[main].entry, self.out.procs()[main].exit);
         let first = self.special().from.threads.len();
         let started = self.special().started[owner as usize - first];
         for (at, stmt) in self.sites().iter().enumerate() {
             let span = self.tree.stmts[*stmt as usize].span;
             let copy = self.started(*stmt, owner);
             let callee = self.proc_of[&copy];
-            let args = (0..self.out.procs[callee].params)
+            let args = (0..self.out.procs()[callee].params)
                 .map(|place| Expr::var(self.mail(owner, copy.def, place, callee)))
                 .collect();
-            let results = vec![None; self.out.procs[callee].results.len()];
+            let results = vec![None; self.out.procs()[callee].results.len()];
             let (chosen, back) = (self.out.inner(main, span), self.out.loc(main, span));
-            let condition = self.equals(started, at as i64 + 1);
+            let condition = self.equals(started, Value::from(at as u32 + 1));
             self.out.edge(entry, chosen, Action::Assume(condition), span);
             self.out.edge(chosen, back, Action::Call { callee, args, results }, span);
             self.out.edge(back, exit, Action::Return(Vec::new()), span);
@@ -466,5 +468,5 @@ fn set(var: VarId, value: Expr) -> Action {
 }
 
 fn zero(ty: Type) -> Expr {
-    Expr::new([Op::Const(ty, 0)])
+    Expr::new([Op::Const(ty, Value::ZERO)])
 }

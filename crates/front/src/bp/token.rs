@@ -123,6 +123,6 @@ pub struct Token {
 impl Token {
     /// Where it stands.
     pub fn span(self) -> Span {
-        Span { start: self.start, end: self.end }
+        Span::new(self.start as usize, self.end as usize)
     }
 }

@@ -3,7 +3,8 @@
 //! The format has a rule on each line, so a line is read at a time, and a line that cannot be read does not hurt the next.
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use postbop_ir::Span;
+use postbop_ir::{FileId, Span};
+use std::ops::Range;
 
 /// The tokens that are not numbers or words, longer ones first.
 const MARKS: [&str; 5] = ["->", "-", "|", ",", "."];
@@ -17,15 +18,15 @@ pub struct Line<'a> {
     end: Span,
 }
 
-/// The lines of a text on which there is something.
-pub fn lines<'a>(text: &'a str, sink: &mut Sink) -> Vec<Line<'a>> {
+/// The lines of a file on which there is something.
+pub fn lines<'a>(file: FileId, text: &'a str, sink: &mut Sink) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let length = line.find('#').unwrap_or(line.trim_end().len());
-        let tokens = tokens(text, start, start + length, sink);
+        let tokens = tokens(file, text, start..start + length, sink);
         if let Some(last) = tokens.last() {
-            let end = Span { start: last.end, end: last.end };
+            let end = Span { start: last.end, ..*last };
             lines.push(Line { text, tokens, next: 0, end });
         }
         start += line.len();
@@ -33,9 +34,9 @@ pub fn lines<'a>(text: &'a str, sink: &mut Sink) -> Vec<Line<'a>> {
     lines
 }
 
-fn tokens(text: &str, start: usize, end: usize, sink: &mut Sink) -> Vec<Span> {
+fn tokens(file: FileId, text: &str, range: Range<usize>, sink: &mut Sink) -> Vec<Span> {
     let mut tokens = Vec::new();
-    let mut at = start;
+    let Range { start: mut at, end } = range;
     while let Some(first) = text[at..end].chars().next() {
         let run = |keep: fn(char) -> bool| text[at..end].find(|c| !keep(c)).map_or(end, |length| at + length);
         let mark = MARKS.iter().find(|mark| text[at..end].starts_with(**mark));
@@ -45,7 +46,7 @@ fn tokens(text: &str, start: usize, end: usize, sink: &mut Sink) -> Vec<Span> {
             None if first.is_ascii_alphabetic() => run(|c| c.is_ascii_alphanumeric()),
             None => at + first.len_utf8(),
         };
-        let span = Span::new(at, stop);
+        let span = Span::of(file, at, stop);
         if mark.is_some() || first.is_ascii_alphanumeric() {
             tokens.push(span);
         } else if !first.is_whitespace() {

@@ -22,7 +22,7 @@
 use super::parse::{Change, Configuration, Rule, System};
 use crate::diagnostic::{Code, Diagnostic, Sink};
 use crate::read::{MOST_THREADS, too_many_threads};
-use postbop_ir::{Action, Builder, Expr, Label, LocId, Op, ProcId, Program, Span, Thread, Type, VarId};
+use postbop_ir::{Action, Builder, Expr, LocId, Op, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
 
 /// Where runs end in a bad configuration.
@@ -95,12 +95,12 @@ pub fn lower(
     };
     let first = lowering.watch(start);
     if system.threads.len() > 1 {
-        lowering.prologue(first.clone());
+        lowering.prologue(first.clone(), start.span);
     }
     for (thread, pda) in system.threads.iter().enumerate() {
         let alone = system.threads.len() == 1;
-        lowering.thread(thread, &start.stacks[thread], alone.then(|| first.clone()));
-        let many = match (lowering.out.edges.len() > MOST, lowering.questions > MOST) {
+        lowering.thread(thread, &start.stacks[thread], alone.then(|| (first.clone(), start.span)));
+        let many = match (lowering.out.edges().len() > MOST, lowering.questions > MOST) {
             (true, _) => Some("edges"),
             (_, true) => Some("questions of threads about the tops of others"),
             _ => None,
@@ -112,7 +112,7 @@ pub fn lower(
         }
     }
     lowering.already(start);
-    let program = match lowering.out.threads.iter().next() {
+    let program = match lowering.out.threads().iter().next() {
         Some(only) if system.threads.len() == 1 => {
             let main = only.main;
             lowering.out.finish(main)
@@ -144,18 +144,17 @@ impl<'a> Lowering<'a> {
         Action::Assign { targets, values, constraint: None }
     }
 
-    fn prologue(&mut self, first: Action) {
-        let span = Span::default();
+    fn prologue(&mut self, first: Action, span: Span) {
         let prologue = self.out.proc("%prologue", 0, Vec::new(), span);
-        let (entry, exit) = (self.out.procs[prologue].entry, self.out.procs[prologue].exit);
+        let (entry, exit) = (self.out.procs()[prologue].entry, self.out.procs()[prologue].exit);
         let end = self.out.loc(prologue, span);
         self.out.edge(entry, end, first, span);
         self.out.edge(end, exit, Action::Return(Vec::new()), span);
-        self.out.prologue = Some(prologue);
+        self.out.set_prologue(Some(prologue));
     }
 
     /// Adds a thread with this stack. One that is alone starts with an assignment.
-    fn thread(&mut self, thread: usize, stack: &[i64], first: Option<Action>) {
+    fn thread(&mut self, thread: usize, stack: &[i64], first: Option<(Action, Span)>) {
         let pda = &self.system.threads[thread];
         self.thread = thread;
         self.procs.clear();
@@ -166,10 +165,10 @@ impl<'a> Lowering<'a> {
         let main = self.out.proc(&format!("thread{}", thread + 1), 0, Vec::new(), pda.span);
         self.proc = main;
         self.error = None;
-        let mut here = self.out.procs[main].entry;
-        if let Some(first) = first {
+        let mut here = self.out.procs()[main].entry;
+        if let Some((first, span)) = first {
             let next = self.out.loc(main, pda.span);
-            self.out.edge(here, next, first, pda.span);
+            self.out.edge(here, next, first, span);
             here = next;
         }
         for (at, symbol) in stack.iter().enumerate().rev() {
@@ -180,11 +179,11 @@ impl<'a> Lowering<'a> {
             self.out.edge(here, landing, call, pda.span);
             here = next;
         }
-        let exit = self.out.procs[main].exit;
+        let exit = self.out.procs()[main].exit;
         self.out.edge(here, exit, Action::Return(Vec::new()), pda.span);
-        self.out.threads.push(Thread { name: format!("thread {}", thread + 1), main });
+        self.out.thread(format!("thread {}", thread + 1), main);
         while let Some(symbol) = self.open.pop() {
-            if self.out.edges.len() <= MOST {
+            if self.out.edges().len() <= MOST {
                 self.procedure(symbol);
             }
         }
@@ -205,14 +204,14 @@ impl<'a> Lowering<'a> {
         self.proc = self.procs[&symbol];
         self.error = None;
         self.landings.clear();
-        self.places = FxHashMap::from_iter([(symbol, self.out.procs[self.proc].entry)]);
+        self.places = FxHashMap::from_iter([(symbol, self.out.procs()[self.proc].entry)]);
         self.tops = vec![symbol];
         while let Some(top) = self.tops.pop() {
             let here = self.places[&top];
-            self.out.labels.push(Label { name: format!("{}.{top}", self.thread + 1), loc: here });
+            self.out.label(format!("{}.{top}", self.thread + 1), here);
             let rules = self.rules.get(&top).cloned().unwrap_or_default();
             if let Some(first) = rules.first() {
-                self.out.locs[here].span = first.span;
+                self.out.set_span(here, first.span);
             }
             rules.into_iter().for_each(|rule| self.rule(rule, here));
         }
@@ -242,7 +241,7 @@ impl<'a> Lowering<'a> {
             Change::Pop => {
                 let between = self.out.inner(self.proc, rule.span);
                 self.apply(rule, here, between, None);
-                let exit = self.out.procs[self.proc].exit;
+                let exit = self.out.procs()[self.proc].exit;
                 self.out.edge(between, exit, Action::Return(Vec::new()), rule.span);
             }
         }
@@ -332,14 +331,14 @@ impl<'a> Lowering<'a> {
     }
 
     fn constant(&self, value: i64) -> Op {
-        Op::Const(self.out.vars[self.shared].ty, value)
+        Op::Const(self.out.vars()[self.shared].ty, value.into())
     }
 
     /// Where the procedure at hand ends in a bad configuration.
     fn error(&mut self, span: Span) -> LocId {
         *self.error.get_or_insert_with(|| {
             let loc = self.out.inner(self.proc, span);
-            self.out.labels.push(Label { name: ERROR.to_owned(), loc });
+            self.out.label(ERROR, loc);
             loc
         })
     }
@@ -347,17 +346,17 @@ impl<'a> Lowering<'a> {
     /// If it starts in a bad configuration, that is where the first thread starts. If no rule leads to one, the label is
     /// there all the same.
     fn already(&mut self, start: &Configuration) {
-        let Some(main) = self.out.threads.iter().next().map(|thread| thread.main) else { return };
+        let Some(main) = self.out.threads().iter().next().map(|thread| thread.main) else { return };
         let tops = |configuration: &Configuration| -> Vec<Top> {
             configuration.stacks.iter().map(|stack| stack.last().copied()).collect()
         };
         let same = |bad: &Configuration| bad.shared == start.shared && tops(bad) == tops(start);
         if self.bad.iter().any(same) {
-            let loc = self.out.procs[main].entry;
-            self.out.labels.push(Label { name: ERROR.to_owned(), loc });
-        } else if !self.bad.is_empty() && self.out.labels.iter().all(|label| label.name != ERROR) {
+            let loc = self.out.procs()[main].entry;
+            self.out.label(ERROR, loc);
+        } else if !self.bad.is_empty() && self.out.labels().iter().all(|label| label.name != ERROR) {
             let loc = self.out.inner(main, Span::default());
-            self.out.labels.push(Label { name: ERROR.to_owned(), loc });
+            self.out.label(ERROR, loc);
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Room `front/pds`: concurrent pushdown systems, in the format of CUBA, to program graphs.
 //!
 //! A system is a number of shared states and, for each thread, rules that rewrite the shared state and the top of the
-//! thread's stack. Beside it stand two other texts: where it starts, and which configurations are bad. The format is
+//! thread's stack. Beside it stand two other files: where it starts, and which configurations are bad. The format is
 //! described in the manual; [`read`] takes all three.
 //!
 //! ```
+//! use postbop_ir::FileId;
+//!
 //! let system = b"2\nPDA 1 2\n0 1 -> 1 2\nPDA 3 3\n1 3 -> 1 -\n";
-//! let reading = postbop_front::pds::read(system, Some(b"0|1,3"), Some(b"1|2,-"));
+//! let reading = postbop_front::pds::read(system, Some((FileId(1), b"0|1,3")), Some((FileId(2), b"1|2,-")));
 //! let program = reading.program.unwrap();
-//! assert_eq!(program.threads.len(), 2);
-//! assert!(program.labels.iter().any(|label| label.name == "ERROR"));
+//! assert_eq!(program.threads().len(), 2);
+//! assert!(program.labels().iter().any(|label| label.name == "ERROR"));
 //! ```
 
 mod lexer;
@@ -17,65 +19,70 @@ mod lower;
 mod parse;
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use postbop_ir::{Program, Span};
+use postbop_ir::{FileId, Program, Span};
 
 /// What was read.
 #[derive(Debug)]
 pub struct Reading {
-    /// The program, if no text has an error. It gets to the label `ERROR` where a configuration is bad.
+    /// The program, if no file has an error. It gets to the label `ERROR` where a configuration is bad.
     pub program: Option<Program>,
     /// The rules.
-    pub system: Part,
+    pub system: SourceFile,
     /// The initial configuration.
-    pub init: Option<Part>,
+    pub init: Option<SourceFile>,
     /// The bad configurations.
-    pub spec: Option<Part>,
+    pub spec: Option<SourceFile>,
 }
 
-/// One of the texts that make a system, and what is wrong or doubtful there.
+/// One of the files that make a system, and what is wrong or doubtful there.
 #[derive(Debug)]
-pub struct Part {
+pub struct SourceFile {
+    /// The file, as the spans of the program and of diagnostics name it.
+    pub file: FileId,
     /// The source as text, with the same byte offsets as the input.
     pub text: String,
     /// In the order of the source.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a concurrent pushdown system, its initial configuration and its bad ones.
-pub fn read(pds: &[u8], init: Option<&[u8]>, spec: Option<&[u8]>) -> Reading {
+/// Reads a concurrent pushdown system, which is the first file, its initial configuration and its bad ones.
+pub fn read(pds: &[u8], init: Option<(FileId, &[u8])>, spec: Option<(FileId, &[u8])>) -> Reading {
     let text = crate::source::decode(pds);
     let mut sink = Sink::default();
     let system = parse::system(&text, &mut sink);
     let mut start = None;
-    let init = init.map(|bytes| {
-        part(bytes, |text, sink| start = system.as_ref().and_then(|system| parse::start(text, system, sink)))
+    let init = init.map(|(file, bytes)| {
+        let parse = |text: &str, sink: &mut Sink| parse::start(file, text, system.as_ref()?, sink);
+        source_file(file, bytes, |text, sink| start = parse(text, sink))
     });
     let mut bad = Vec::new();
-    let spec = spec.map(|bytes| {
-        part(bytes, |text, sink| bad = system.as_ref().map_or(Vec::new(), |s| parse::bad(text, s, sink)))
+    let spec = spec.map(|(file, bytes)| {
+        let parse = |text: &str, sink: &mut Sink| Some(parse::bad(file, text, system.as_ref()?, sink));
+        source_file(file, bytes, |text, sink| bad = parse(text, sink).unwrap_or_default())
     });
     if init.is_none() && system.is_some() {
         let message = "where does it start? There is no initial configuration";
         let hint = "write it to a file with the same name and the ending `.init`, such as `0|1,2`";
         sink.push(Diagnostic::new(Code::NoStart, Span::default(), message).hint(hint));
     }
-    let parts = [init.as_ref(), spec.as_ref()];
-    let failed = sink.has_errors() || parts.into_iter().flatten().any(Part::has_errors);
+    let others = [init.as_ref(), spec.as_ref()];
+    let failed = sink.has_errors() || others.into_iter().flatten().any(SourceFile::has_errors);
     let program = match (system, start) {
         (Some(system), Some(start)) if !failed => lower::lower(&system, &start, &bad, &mut sink),
         _ => None,
     };
-    Reading { program, system: Part { text, diagnostics: sink.finish() }, init, spec }
+    let system = SourceFile { file: FileId(0), text, diagnostics: sink.finish() };
+    Reading { program, system, init, spec }
 }
 
-fn part(bytes: &[u8], parse: impl FnOnce(&str, &mut Sink)) -> Part {
+fn source_file(file: FileId, bytes: &[u8], parse: impl FnOnce(&str, &mut Sink)) -> SourceFile {
     let text = crate::source::decode(bytes);
     let mut sink = Sink::default();
     parse(&text, &mut sink);
-    Part { diagnostics: sink.finish(), text }
+    SourceFile { file, diagnostics: sink.finish(), text }
 }
 
-impl Part {
+impl SourceFile {
     fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }

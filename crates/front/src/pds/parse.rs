@@ -2,7 +2,7 @@
 
 use super::lexer::{Line, lines};
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use postbop_ir::Span;
+use postbop_ir::{FileId, Span};
 use rustc_hash::FxHashSet;
 use std::ops::RangeInclusive;
 
@@ -55,6 +55,8 @@ pub struct Configuration {
     pub shared: i64,
     /// The stacks.
     pub stacks: Vec<Vec<i64>>,
+    /// Where it is written.
+    pub span: Span,
 }
 
 /// The system of a text; none if there is an error.
@@ -65,7 +67,7 @@ pub fn system(text: &str, sink: &mut Sink) -> Option<System> {
         sink.push(Diagnostic::new(Code::Unsupported, span, message).hint(hint));
         return None;
     }
-    let mut lines = lines(text, sink).into_iter();
+    let mut lines = lines(FileId(0), text, sink).into_iter();
     let Some(mut first) = lines.next() else {
         let message = "expected the number of shared states, but there is nothing";
         sink.push(Diagnostic::new(Code::Syntax, Span::default(), message));
@@ -198,25 +200,25 @@ fn outside(what: &str, (number, span): (i64, Span), range: &RangeInclusive<i64>,
 }
 
 /// The initial configuration of a text; none if there is an error.
-pub fn start(text: &str, system: &System, sink: &mut Sink) -> Option<Configuration> {
-    let mut lines = lines(text, sink);
+pub fn start(file: FileId, text: &str, system: &System, sink: &mut Sink) -> Option<Configuration> {
+    let mut lines = lines(file, text, sink);
     if let Some(second) = lines.get(1) {
         second.expected("no second configuration: there is one to start with", sink);
     }
     let Some(first) = lines.first_mut() else {
         let message = "expected a configuration such as `0|1,2`, but there is nothing";
-        sink.push(Diagnostic::new(Code::NoStart, Span::default(), message));
+        sink.push(Diagnostic::new(Code::NoStart, Span::of(file, 0, 0), message));
         return None;
     };
     configuration(first, system, true, sink)
 }
 
 /// The bad configurations of a text, one on each line.
-pub fn bad(text: &str, system: &System, sink: &mut Sink) -> Vec<Configuration> {
-    let lines = lines(text, sink);
+pub fn bad(file: FileId, text: &str, system: &System, sink: &mut Sink) -> Vec<Configuration> {
+    let lines = lines(file, text, sink);
     if lines.is_empty() && !sink.has_errors() {
         let message = "expected a bad configuration such as `0|1,-`, but there is nothing";
-        sink.push(Diagnostic::new(Code::Syntax, Span::default(), message));
+        sink.push(Diagnostic::new(Code::Syntax, Span::of(file, 0, 0), message));
     }
     lines.into_iter().filter_map(|mut line| configuration(&mut line, system, false, sink)).collect()
 }
@@ -242,7 +244,7 @@ fn configuration(line: &mut Line, system: &System, whole: bool, sink: &mut Sink)
         sink.push(Diagnostic::new(Code::WrongThreads, begin.to(line.here()), message));
         return None;
     }
-    Some(Configuration { shared: shared.0, stacks })
+    Some(Configuration { shared: shared.0, stacks, span: line.span() })
 }
 
 fn stack(line: &mut Line, range: &RangeInclusive<i64>, whole: bool, sink: &mut Sink) -> Option<Vec<i64>> {

@@ -1,7 +1,7 @@
 //! Room `front`: what several tests need.
 
 use postbop_front::{Options, Reading, pds, read};
-use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Span};
+use postbop_ir::{Action, Builder, Expr, FileId, Id, Loc, Op, Proc, ProcId, Program, Span};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -34,19 +34,30 @@ pub fn assert_valid(program: &Program) {
 }
 
 /// The program without the places in its source.
-pub fn erased(mut program: Program) -> Program {
-    let nowhere = Span::default();
-    for proc in program.procs.ids() {
-        program.procs[proc].span = nowhere;
+pub fn erased(program: Program) -> Program {
+    let span = Span::default();
+    let mut out = Builder::default();
+    for var in program.vars().iter() {
+        out.push_var(var.clone());
     }
-    for loc in program.locs.ids() {
-        program.locs[loc].span = nowhere;
+    for proc in program.procs().iter() {
+        out.push_proc(Proc { span, ..proc.clone() });
     }
-    for edge in program.edges.ids() {
-        program.edges[edge].span = nowhere;
+    for loc in program.locs().iter() {
+        out.push_loc(Loc { span, ..*loc });
     }
-    program.checks.iter_mut().for_each(|check| check.span = nowhere);
-    program
+    for edge in program.edges().iter() {
+        out.edge(edge.from, edge.to, edge.action.clone(), span);
+    }
+    for thread in program.threads().iter() {
+        out.thread(&thread.name, thread.main);
+    }
+    program.labels().iter().for_each(|label| out.label(&label.name, label.loc));
+    program.checks().iter().for_each(|check| out.check(check.kind, check.loc, span));
+    program.no_room().iter().for_each(|loc| out.no_room(*loc));
+    out.set_prologue(program.prologue());
+    out.set_atomic(program.atomic());
+    out.finish_threads()
 }
 
 /// The source files with this ending under a folder, in order.
@@ -84,7 +95,9 @@ pub fn all_files() -> Vec<PathBuf> {
 pub fn system(path: &Path) -> pds::Reading {
     let beside = |ending: &str| std::fs::read(path.with_extension(ending)).ok();
     let rules = std::fs::read(path).expect("a file");
-    pds::read(&rules, beside("init").as_deref(), beside("spec").as_deref())
+    let (init, spec) = (beside("init"), beside("spec"));
+    let init = init.as_ref().map(|bytes| (FileId(1), &bytes[..]));
+    pds::read(&rules, init, spec.as_ref().map(|bytes| (FileId(2), &bytes[..])))
 }
 
 /// Where the programs are that others wrote.
@@ -105,7 +118,7 @@ fn expr(program: &Program, expr: &Expr) -> String {
     let mut stack: Vec<String> = Vec::new();
     for op in &expr.code {
         let operands = stack.split_off(stack.len() - op.arity());
-        let name = |var| program.vars[var].name.clone();
+        let name = |var| program.vars()[var].name.clone();
         stack.push(match op {
             Op::Const(_, value) => value.to_string(),
             Op::Var(var) => name(*var),
@@ -124,7 +137,7 @@ fn expr(program: &Program, expr: &Expr) -> String {
 
 fn action(program: &Program, action: &Action) -> String {
     let list = |exprs: &[Expr]| exprs.iter().map(|e| expr(program, e)).collect::<Vec<_>>().join(", ");
-    let name = |var: &postbop_ir::VarId| program.vars[*var].name.clone();
+    let name = |var: &postbop_ir::VarId| program.vars()[*var].name.clone();
     let names = |vars: &[postbop_ir::VarId]| vars.iter().map(name).collect::<Vec<_>>().join(", ");
     match action {
         Action::Assume(e) => format!("assume {}", expr(program, e)),
@@ -135,7 +148,7 @@ fn action(program: &Program, action: &Action) -> String {
         Action::Havoc(vars) => format!("havoc {}", names(vars)),
         Action::Call { callee, args, results } => {
             let results: Vec<_> = results.iter().map(|r| r.as_ref().map_or("_".into(), name)).collect();
-            format!("{} := {}({})", results.join(", "), program.procs[*callee].name, list(args))
+            format!("{} := {}({})", results.join(", "), program.procs()[*callee].name, list(args))
         }
         Action::Return(values) if values.is_empty() => "return".to_owned(),
         Action::Return(values) => format!("return {}", list(values)),
@@ -146,13 +159,13 @@ fn action(program: &Program, action: &Action) -> String {
 /// the exit `X`, and one that must not be reached has a `!`.
 pub fn graph(source: &str, name: &str) -> String {
     let program = program(source);
-    let found = program.procs.pairs().find(|(_, proc)| proc.name == name);
+    let found = program.procs().pairs().find(|(_, proc)| proc.name == name);
     edges(&program, found.expect("the procedure").0)
 }
 
 /// The same of a procedure of a program.
 pub fn edges(program: &Program, id: ProcId) -> String {
-    let proc = &program.procs[id];
+    let proc = &program.procs()[id];
     let mut numbers = vec![proc.entry];
     let mut out = String::new();
     let mut show = |loc| {
@@ -163,18 +176,18 @@ pub fn edges(program: &Program, id: ProcId) -> String {
             numbers.push(loc);
             numbers.len() - 1
         });
-        let bad = program.checks.iter().any(|check| check.loc == loc);
+        let bad = program.checks().iter().any(|check| check.loc == loc);
         format!("{number}{}", if bad { "!" } else { "" })
     };
-    for edge in program.edges.iter().filter(|edge| program.locs[edge.from].proc == id) {
-        assert_eq!(program.locs[edge.to].proc, id);
+    for edge in program.edges().iter().filter(|edge| program.locs()[edge.from].proc == id) {
+        assert_eq!(program.locs()[edge.to].proc, id);
         let (from, to) = (show(edge.from), show(edge.to));
         writeln!(out, "{from} -> {to}: {}", action(program, &edge.action)).expect("a string");
     }
-    for label in program.labels.iter().filter(|label| program.locs[label.loc].proc == id) {
+    for label in program.labels().iter().filter(|label| program.locs()[label.loc].proc == id) {
         writeln!(out, "{}: {}", label.name, show(label.loc)).expect("a string");
     }
-    assert!(program.vars.ids().all(|var| var.index() < program.vars.len()));
+    assert!(program.vars().ids().all(|var| var.index() < program.vars().len()));
     out
 }
 

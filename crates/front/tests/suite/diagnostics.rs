@@ -101,7 +101,7 @@ fn programs_of_others_have_no_errors() {
         let errors: Vec<_> = reading.diagnostics.iter().filter(|d| d.is_error()).collect();
         assert!(errors.is_empty(), "{}: {errors:#?}", file.display());
         let program = reading.program.unwrap_or_else(|| panic!("{}: no program", file.display()));
-        assert_eq!(program.threads.len() > 1, reading.concurrent.is_some(), "{}", file.display());
+        assert_eq!(program.threads().len() > 1, reading.concurrent.is_some(), "{}", file.display());
         common::assert_valid(&program);
     }
 }

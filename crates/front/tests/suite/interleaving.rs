@@ -1,19 +1,19 @@
-//! Room `front`: programs with threads mean what they should, by the judge that tries all interleavings.
+//! Room `front`: programs with threads mean what they should, by the oracle that tries all interleavings.
 
 use crate::common::{corpus, program};
 use postbop_front::{Options, read};
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 use postbop_ir::{LocId, Program};
 
 const LIMITS: Limits = Limits { configurations: 2_000_000, depth: 6 };
 
 fn labelled(program: &Program, name: &str) -> Vec<LocId> {
-    program.labels.iter().filter(|label| label.name == name).map(|label| label.loc).collect()
+    program.labels().iter().filter(|label| label.name == name).map(|label| label.loc).collect()
 }
 
 fn checks(program: &Program) -> Vec<LocId> {
-    program.checks.iter().map(|check| check.loc).collect()
+    program.checks().iter().map(|check| check.loc).collect()
 }
 
 /// The least number of switches, of at most 4, to a label.
@@ -76,7 +76,7 @@ fn the_limit_of_threads_can_be_asked_about() {
     let ask = |threads: usize, label: &str| {
         let program =
             read(source.as_bytes(), Options { threads, ..Options::default() }).program.expect("no errors");
-        let locs = if label == NO_ROOM { program.no_room.clone() } else { labelled(&program, label) };
+        let locs = if label == NO_ROOM { program.no_room().to_vec() } else { labelled(&program, label) };
         interleave(&program, Schedule::Switches(2), LIMITS).at(&locs)
     };
     assert_eq!(ask(3, NO_ROOM), Answer::Never);

@@ -64,7 +64,8 @@ fn a_short_source_cannot_ask_for_all_memory() {
 fn nested_indices_do_not_multiply() {
     let index = format!("{}i{}", "a[".repeat(1000), "]".repeat(1000));
     let source = format!("decl uint<3> a[8], i; void main() begin i := {index}; end");
-    let ops: usize = program(&source).edges.iter().flat_map(|e| e.action.exprs()).map(|e| e.code.len()).sum();
+    let ops: usize =
+        program(&source).edges().iter().flat_map(|e| e.action.exprs()).map(|e| e.code.len()).sum();
     assert!(ops < 100_000, "{ops}");
 }
 

@@ -72,8 +72,8 @@ fn asserts_are_locations_that_must_not_be_reached() {
         "assert(a | *);",
         "0 -> 1: assume or(a *bool)\n0 -> 2!: assume not(or(a *bool))\n1 -> X: return",
     );
-    let checks = program(source).checks;
-    let [only] = &checks[..] else { panic!("{checks:?}") };
+    let program = program(source);
+    let [only] = program.checks() else { panic!("{:?}", program.checks()) };
     let at = source.find("assert").expect("there");
     assert_eq!((only.kind, only.span), (CheckKind::Assert, Span::new(at, at + "assert(a | *)".len())));
 }
@@ -190,7 +190,7 @@ fn an_index_that_chooses_is_chosen_once() {
 5 -> X: return";
     check("decl a[3];", "a[*] := *;", wanted);
     let program = program("decl a[3]; void main() begin a[*] := *; a[*] := *; end");
-    let hidden: Vec<_> = program.vars.iter().filter(|var| var.is_hidden()).map(|var| var.ty).collect();
+    let hidden: Vec<_> = program.vars().iter().filter(|var| var.is_hidden()).map(|var| var.ty).collect();
     assert_eq!(hidden, [Type::Uint(2), Type::Bool], "hidden variables are used again");
 }
 
@@ -198,7 +198,7 @@ fn an_index_that_chooses_is_chosen_once() {
 fn an_index_of_choices_ranges_over_all_elements() {
     let types = |source: &str| {
         let hidden = |var: &postbop_ir::Var| var.is_hidden().then_some(var.ty);
-        program(source).vars.iter().filter_map(hidden).collect::<Vec<_>>()
+        program(source).vars().iter().filter_map(hidden).collect::<Vec<_>>()
     };
     let globals = "decl a[5], b; void main() begin";
     assert_eq!(types(&format!("{globals} a[ite(b, *, *)] := b; end")), [Type::Uint(3)]);
@@ -227,7 +227,7 @@ fn threads_are_recognised() {
         let reading = reading(source);
         assert!(reading.diagnostics.iter().all(|d| !d.is_error()), "{:?}", reading.diagnostics);
         let program = reading.program.expect("a program");
-        assert!(program.threads.len() == 1 || reading.concurrent.is_some());
+        assert!(program.threads().len() == 1 || reading.concurrent.is_some());
         reading.concurrent.map(|span| source[span.start as usize..span.end as usize].to_owned())
     };
     let is = |text: &str| Some(text.to_owned());
@@ -259,5 +259,5 @@ fn words_of_other_tools_can_be_names() {
         "decl thread, int, ref, call, ite, dead, print, shared, sync, uint, dfs, abortif, thread_local;
         void main() begin dead, print := call, ite; dead: int := ref & thread; sync := uint | dfs; goto dead;
         abortif := shared | thread_local; end";
-    assert_eq!(program(source).vars.len(), 13);
+    assert_eq!(program(source).vars().len(), 13);
 }

@@ -72,7 +72,7 @@ fn a_semicolon_may_be_missing_where_the_next_word_ends_the_statement() {
     }
     let own = program(&around("x := *", "", "constrain('x)"));
     let apart = program(&around("x := *", ";", "constrain('x)"));
-    assert!(own.edges.len() < apart.edges.len(), "`constrain` belongs to the assignment before it");
+    assert!(own.edges().len() < apart.edges().len(), "`constrain` belongs to the assignment before it");
 }
 
 #[test]

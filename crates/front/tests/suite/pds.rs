@@ -1,16 +1,19 @@
 //! Room `front`: concurrent pushdown systems mean what they should.
 
 use crate::common::{assert_valid, edges, files, folder, numbers, system};
-use postbop_front::pds::{Part, Reading, read};
+use postbop_front::pds::{Reading, SourceFile, read};
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
-use postbop_ir::{LocId, Program};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
+use postbop_ir::{FileId, LocId, Program};
 use std::collections::HashSet;
+
+const INIT: FileId = FileId(1);
+const SPEC: FileId = FileId(2);
 
 const LIMITS: Limits = Limits { configurations: 300_000, depth: 6 };
 
 fn reading(pds: &str, init: &str, spec: Option<&str>) -> Reading {
-    read(pds.as_bytes(), Some(init.as_bytes()), spec.map(str::as_bytes))
+    read(pds.as_bytes(), Some((INIT, init.as_bytes())), spec.map(|spec| (SPEC, spec.as_bytes())))
 }
 
 fn program(pds: &str, init: &str, spec: Option<&str>) -> Program {
@@ -21,7 +24,7 @@ fn program(pds: &str, init: &str, spec: Option<&str>) -> Program {
 }
 
 fn labelled(program: &Program, name: &str) -> Vec<LocId> {
-    let found: Vec<_> = program.labels.iter().filter(|label| label.name == name).map(|l| l.loc).collect();
+    let found: Vec<_> = program.labels().iter().filter(|label| label.name == name).map(|l| l.loc).collect();
     assert!(!found.is_empty(), "no label {name}");
     found
 }
@@ -33,7 +36,7 @@ fn least(pds: &str, init: &str, spec: &str) -> Answer {
 }
 
 fn graph(program: &Program, name: &str) -> String {
-    let found = program.procs.pairs().find(|(_, proc)| proc.name == name);
+    let found = program.procs().pairs().find(|(_, proc)| proc.name == name);
     edges(program, found.expect("the procedure").0)
 }
 
@@ -51,7 +54,7 @@ fn rules_are_edges() {
         1.1: 0\n1.2: 1\n1.4: 3\n";
     assert_eq!(graph(&program, "thread1_1"), wanted);
     assert_eq!(graph(&program, "thread1_3"), "0 -> 1: q := 2 constrain eq(q 1)\n1 -> X: return\n1.3: 0\n");
-    let inner: Vec<_> = program.locs.iter().filter(|loc| loc.inner).collect();
+    let inner: Vec<_> = program.locs().iter().filter(|loc| loc.inner).collect();
     assert_eq!(inner.len(), 3, "one within the push, one within each removal");
 }
 
@@ -69,7 +72,7 @@ fn the_other_threads_are_asked_about_their_tops() {
     assert_eq!(graph(&program, "thread2"), wanted);
     let start = "0 -> 1: q, %top 1 2, %top 2 - := 0, 0, 0\n1 -> X: return\n";
     assert_eq!(graph(&program, "%prologue"), start);
-    let inner = program.locs.iter().filter(|loc| loc.inner).count();
+    let inner = program.locs().iter().filter(|loc| loc.inner).count();
     assert_eq!(inner, 4, "both errors, within the removal, and where the call comes back");
 }
 
@@ -135,7 +138,7 @@ fn comments_and_ends_of_lines() {
     assert_eq!(texts(plain), texts("2\nPDA 0 1\n0 0 -> 1 1"));
 }
 
-fn report(part: &Part) -> Vec<(&'static str, usize, usize)> {
+fn report(part: &SourceFile) -> Vec<(&'static str, usize, usize)> {
     let place = |offset| postbop_front::line_column(&part.text, offset);
     part.diagnostics.iter().map(|d| (d.code.text(), place(d.span.start).0, place(d.span.start).1)).collect()
 }
@@ -189,7 +192,7 @@ fn what_is_wrong_with_systems() {
     assert_eq!(codes("define N 2\n(q <main0>)\nq <main0> --> q <>\n"), [("E051", 1, 1)]);
     assert_eq!(codes("# Moped\n\n (q <a>)\n"), [("E051", 3, 2)]);
     assert_eq!(codes("2\nq <a> --> q <>\n"), [("E051", 2, 1)]);
-    let bytes = read(b"2\nPDA 0 \xff\0\n", Some(b"0|0"), None);
+    let bytes = read(b"2\nPDA 0 \xff\0\n", Some((INIT, b"0|0")), None);
     assert!(bytes.program.is_none());
     assert_eq!(report(&bytes.system)[..2], [("E004", 2, 6), ("E001", 2, 7)].to_vec()[..]);
 }
@@ -230,7 +233,7 @@ fn great_systems() {
     // A chain of 100000 symbols is as many locations; as many that can all be pushed, and replace each other, are too many.
     let chain: String = (0..100_000).map(|at| format!("0 {at} -> 0 {}\n", at + 1)).collect();
     let program = program(&format!("1\nPDA 0 100000\n{chain}"), "0|0", None);
-    assert!(program.locs.len() > 100_000 && program.locs.len() < 100_010);
+    assert!(program.locs().len() > 100_000 && program.locs().len() < 100_010);
     let pushes: String = (0..10_000).map(|at| format!("0 {at} -> 0 {at} {}\n", at + 1)).collect();
     let reading = reading(&format!("1\nPDA 0 10000\n{pushes}"), "0|0", None);
     assert_eq!(report(&reading.system), [("E008", 2, 1)]);
@@ -263,7 +266,7 @@ fn any_bytes() {
             }
             text.push(b'\n');
         }
-        let reading = read(&bytes[0], Some(&bytes[1]), Some(&bytes[2]));
+        let reading = read(&bytes[0], Some((INIT, &bytes[1])), Some((SPEC, &bytes[2])));
         let parts = [Some(&reading.system), reading.init.as_ref(), reading.spec.as_ref()];
         let failed = parts.into_iter().flatten().any(|part| part.diagnostics.iter().any(|d| d.is_error()));
         assert_eq!(reading.program.is_none(), failed, "{bytes:?}");
@@ -417,7 +420,7 @@ fn systems_of_others() {
             assert_eq!(codes, ["E051"], "{name}");
             continue;
         }
-        let errors = |part: &Part| part.diagnostics.iter().filter(|d| d.is_error()).count();
+        let errors = |part: &SourceFile| part.diagnostics.iter().filter(|d| d.is_error()).count();
         if reading.init.is_none() {
             assert_eq!(errors(&reading.system), 1, "{name}: where does it start?");
             continue;
@@ -426,7 +429,7 @@ fn systems_of_others() {
         assert_eq!(reading.spec.as_ref().map_or(0, errors), 0, "{name}");
         let program = reading.program.unwrap_or_else(|| panic!("{name}: {:#?}", reading.system.diagnostics));
         assert_valid(&program);
-        let bad = program.labels.iter().any(|label| label.name == "ERROR");
+        let bad = program.labels().iter().any(|label| label.name == "ERROR");
         assert_eq!(bad, reading.spec.is_some(), "{name}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::common::{codes, program};
 use postbop_front::{File, Format, LARGEST, Options, properties, property, read};
+use postbop_ir::{FileId, Id, Span};
 
 const SYSTEM: &[u8] = b"2\nPDA 1 2\n0 1 -> 1 2\nPDA 3 3\n1 3 -> 1 -\n";
 
@@ -22,18 +23,27 @@ fn every_format_comes_through_one_door() {
     let files = [file("x/s.pds", SYSTEM), file("x/s.spec", b"1|2,-"), file("x/s.init", b"0|1,3")];
     let reading = read(files, Options::default());
     assert_eq!((reading.format, &reading.diagnostics[..]), (Format::Pushdown, &[][..]));
-    assert_eq!((reading.text_of(1), reading.text_of(2)), ("1|2,-", "0|1,3"));
-    assert_eq!(reading.program.expect("a program").threads.len(), 2);
+    assert_eq!((reading.text_of(FileId(1)), reading.text_of(FileId(2))), ("1|2,-", "0|1,3"));
+    let program = reading.program.expect("a program");
+    assert_eq!(program.threads().len(), 2);
+    let start = program.prologue().map(|prologue| program.procs()[prologue].entry).expect("a prologue");
+    let first = program.leaving(start)[0];
+    assert_eq!(
+        program.edges()[first].span,
+        Span::of(FileId(2), 0, 5),
+        "where it starts is said in the third file"
+    );
 }
 
 #[test]
 fn diagnostics_name_their_file() {
     let files = [file("s.pds", SYSTEM), file("s.init", b"0|1,3"), file("s.spec", b"1|2")];
     let reading = read(files, Options::default());
-    let found: Vec<_> = reading.diagnostics.iter().map(|found| (found.file, found.code.text())).collect();
+    let found: Vec<_> =
+        reading.diagnostics.iter().map(|found| (found.span.file.0, found.code.text())).collect();
     assert_eq!(found, [(2, "E053")]);
     let foreign = read([file("a.bp", b""), file("b.bp", b"")], Options::default());
-    assert_eq!((foreign.diagnostics[0].file, foreign.diagnostics[0].code.text()), (1, "E051"));
+    assert_eq!((foreign.diagnostics[0].span.file.0, foreign.diagnostics[0].code.text()), (1, "E051"));
     let graph = read(b"postbop-ir 1\nproc p0\n", Options::default());
     assert_eq!(postbop_front::line_column(&graph.text, graph.diagnostics[0].span.start), (2, 1));
 }
@@ -44,7 +54,7 @@ fn what_is_too_large_is_not_read() {
     for files in [[file("a.bp", &zeros)].as_slice(), &[file("s.pds", SYSTEM), file("s.init", &zeros)]] {
         let reading = read(files, Options::default());
         let [only] = &reading.diagnostics[..] else { panic!("{:?}", reading.diagnostics) };
-        assert_eq!((only.code.text(), only.file), ("E008", files.len() - 1));
+        assert_eq!((only.code.text(), only.span.file.index()), ("E008", files.len() - 1));
     }
     assert!(postbop_front::format(&zeros, Options::default()).is_err());
 }
@@ -100,7 +110,7 @@ fn many_threads_are_refused_before_they_fill_the_memory() {
 fn a_procedure_named_init_is_special_only_if_nothing_calls_it() {
     let calls = |source: &str| {
         let program = program(source);
-        let main = program.procs.ids().find(|proc| program.procs[*proc].name == "main").expect("main");
+        let main = program.procs().ids().find(|proc| program.procs()[*proc].name == "main").expect("main");
         crate::common::edges(&program, main).matches("init()").count()
     };
     assert_eq!(calls("void init() begin skip; end void main() begin skip; end"), 1);

@@ -5,17 +5,17 @@ use postbop_front::{Options, read};
 use postbop_ir::{Action, Program, Type};
 
 fn threads(program: &Program) -> Vec<(&str, &str)> {
-    let name = |proc| program.procs[proc].name.as_str();
-    program.threads.iter().map(|thread| (thread.name.as_str(), name(thread.main))).collect()
+    let name = |proc| program.procs()[proc].name.as_str();
+    program.threads().iter().map(|thread| (thread.name.as_str(), name(thread.main))).collect()
 }
 
 /// The edges of the procedure where a thread starts, as the lowering tests write them.
 fn main_of(program: &Program, thread: usize) -> String {
-    edges(program, program.threads.iter().nth(thread).expect("a thread").main)
+    edges(program, program.threads().iter().nth(thread).expect("a thread").main)
 }
 
 fn count(program: &Program, name: &str) -> usize {
-    program.procs.iter().filter(|proc| proc.name == name).count()
+    program.procs().iter().filter(|proc| proc.name == name).count()
 }
 
 #[test]
@@ -28,8 +28,8 @@ fn blocks_are_threads_with_globals_of_their_own() {
     assert_eq!(threads(&program), [("a", "main"), ("thread 2", "main")]);
     assert_eq!(program.globals().count(), 4, "g, h and two of the name own");
     assert_eq!(count(&program, "f"), 2, "each thread has its f");
-    assert_eq!(program.labels.iter().filter(|label| label.name == "L").count(), 2);
-    let prologue = program.prologue.expect("initial values");
+    assert_eq!(program.labels().iter().filter(|label| label.name == "L").count(), 2);
+    let prologue = program.prologue().expect("initial values");
     assert_eq!(edges(&program, prologue), "0 -> 1: g := 1\n1 -> 2: own := 0\n2 -> X: return\n");
     assert_eq!(
         main_of(&program, 0),
@@ -38,7 +38,7 @@ fn blocks_are_threads_with_globals_of_their_own() {
     // What is in scope of a relation is what is shared and the thread's own.
     let relates = "2 -> 3: g, h, own := *bool, *bool, *bool constrain 1";
     assert!(main_of(&program, 1).contains(relates), "{}", main_of(&program, 1));
-    assert_eq!(program.atomic, None);
+    assert_eq!(program.atomic(), None);
 }
 
 #[test]
@@ -52,9 +52,9 @@ fn getafix_files_have_a_prologue_and_may_have_an_atomic_variable() {
         void thread2() begin thread_helper(); if (*) then thread2(); fi end";
     let program = program(source);
     assert_eq!(threads(&program), [("thread1", "thread1"), ("main", "main"), ("thread2", "thread2")]);
-    let prologue = program.prologue.expect("init");
-    assert_eq!(program.procs[prologue].name, "init");
-    assert_eq!(program.vars[program.atomic.expect("its own")].name, "atomic");
+    let prologue = program.prologue().expect("init");
+    assert_eq!(program.procs()[prologue].name, "init");
+    assert_eq!(program.vars()[program.atomic().expect("its own")].name, "atomic");
     assert_eq!(count(&program, "f"), 2);
     assert_eq!(count(&program, "thread2"), 2, "one to start in and one to call");
     assert_eq!(
@@ -69,12 +69,12 @@ fn a_switch_is_not_possible_within_a_statement() {
         thread begin void main() begin decl p := a[0], q := p; decl r := q; enforce r; a[i] := T; assert(p); end end
         thread begin void main() begin i := 0; end end";
     let program = program(source);
-    let main = program.threads.iter().next().expect("a thread").main;
+    let main = program.threads().iter().next().expect("a thread").main;
     let inner: Vec<bool> = program
-        .edges
+        .edges()
         .iter()
-        .filter(|edge| program.locs[edge.from].proc == main)
-        .map(|edge| program.locs[edge.from].inner)
+        .filter(|edge| program.locs()[edge.from].proc == main)
+        .map(|edge| program.locs()[edge.from].inner)
         .collect();
     // p := a[0]; then q within the same declaration; r; enforce within it; the bounds of a[i], twice; the store and
     // what is enforced after it, both within the statement; assert, twice; return.
@@ -84,7 +84,10 @@ fn a_switch_is_not_possible_within_a_statement() {
         "{}",
         main_of(&program, 0)
     );
-    assert!(program.checks.iter().all(|check| program.locs[check.loc].inner), "a failed check ends the run");
+    assert!(
+        program.checks().iter().all(|check| program.locs()[check.loc].inner),
+        "a failed check ends the run"
+    );
 }
 
 #[test]
@@ -92,12 +95,12 @@ fn atomic_sections_assign_to_a_hidden_variable() {
     let source = "decl g; void main() begin
         start_thread goto L; atomic_begin; g := T; atomic_end; L: sync e; end_thread; end";
     let program = program(source);
-    let atomic = program.atomic.expect("atomic sections");
-    assert_eq!((program.vars[atomic].name.as_str(), program.vars[atomic].ty), ("%atomic", Type::Bool));
+    let atomic = program.atomic().expect("atomic sections");
+    assert_eq!((program.vars()[atomic].name.as_str(), program.vars()[atomic].ty), ("%atomic", Type::Bool));
     let main = main_of(&program, 0);
     assert_eq!(main.matches("%atomic := 1").count(), 1, "{main}");
     assert_eq!(main.matches("%atomic := 0").count(), 2, "at its end, and at the end of the thread\n{main}");
-    let prologue = edges(&program, program.prologue.expect("hidden variables"));
+    let prologue = edges(&program, program.prologue().expect("hidden variables"));
     assert!(prologue.starts_with("0 -> 1: %atomic, %start 1, %start 2 := 0, 0, 0\n"), "{prologue}");
 }
 
@@ -118,7 +121,7 @@ fn a_thread_starts_with_the_locals_it_needs() {
     ];
     assert!(starts.iter().all(|start| main.contains(start)), "{main}");
     assert_eq!(main.matches("assume not(eq(%start 1 0))").count(), 2, "none is left\n{main}");
-    assert_eq!(program.no_room.len(), 4);
+    assert_eq!(program.no_room().len(), 4);
     let started = main_of(&program, 1);
     let begins = [
         "a, %a 1, c, %c 1 := %a 1, 0, %c 1, 0 constrain eq(%start 1 1)\n",
@@ -151,7 +154,7 @@ fn procedures_are_started_with_their_arguments() {
 "
     );
     let calls = |edge: &&postbop_ir::Edge| matches!(edge.action, Action::Call { .. });
-    assert_eq!(program.edges.iter().filter(calls).count(), 5, "one by main, two by each thread");
+    assert_eq!(program.edges().iter().filter(calls).count(), 5, "one by main, two by each thread");
 }
 
 #[test]
@@ -159,8 +162,8 @@ fn thread_local_variables_are_copied_to_a_new_thread() {
     let source = "decl thread_local t := T; decl g; void main() begin
         start_thread goto L; t := F; L: g := t; end";
     let program = program(source);
-    assert_eq!(program.vars.iter().filter(|var| var.name == "t").count(), 3);
-    let prologue = edges(&program, program.prologue.expect("initial values"));
+    assert_eq!(program.vars().iter().filter(|var| var.name == "t").count(), 3);
+    let prologue = edges(&program, program.prologue().expect("initial values"));
     assert_eq!(prologue.matches("t := 1").count(), 3, "{prologue}");
     assert!(main_of(&program, 0).contains("%start 1, t := 1, t constrain"), "{}", main_of(&program, 0));
 }
@@ -172,7 +175,7 @@ fn what_no_thread_calls_is_there_once() {
         thread begin void main() begin f(); end end thread begin void main() begin skip; end end",
     );
     assert_eq!((count(&program, "unused"), count(&program, "f")), (1, 2));
-    assert_eq!(program.labels.iter().filter(|label| label.name == "U").count(), 1);
+    assert_eq!(program.labels().iter().filter(|label| label.name == "U").count(), 1);
 }
 
 #[test]

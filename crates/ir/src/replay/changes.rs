@@ -3,9 +3,10 @@
 //! A trace may have millions of steps, so changes are kept in two flat lists.
 
 use crate::ids::VarId;
+use crate::value::Value;
 
 /// A variable of which something else is known: its value, or that it is open.
-pub type Change = (VarId, Option<i64>);
+pub type Change = (VarId, Option<Value>);
 
 /// For each of a row of steps the variables of which something else is known afterwards.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

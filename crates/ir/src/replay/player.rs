@@ -7,6 +7,7 @@ use crate::eval::Cell;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::Program;
 use crate::trace::{Context, Step};
+use crate::value::Value;
 
 /// One thread: its pending frames, each but the innermost with the call that is open.
 struct Stack<'a> {
@@ -25,7 +26,7 @@ impl<'a> Stack<'a> {
 pub(super) struct Player<'a, 'g> {
     program: &'a Program,
     effects: &'a Table<SegmentId, Effect>,
-    initial: &'a [(VarId, i64)],
+    initial: &'a [(VarId, Value)],
     globals: Cells,
     /// The prologue, then the threads, as far as they have run.
     stacks: Vec<Option<Stack<'a>>>,
@@ -39,10 +40,10 @@ impl<'a, 'g> Player<'a, 'g> {
     pub(super) fn new(
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
-        initial: &'a [(VarId, i64)],
+        initial: &'a [(VarId, Value)],
         goes_on: &'g mut dyn FnMut() -> bool,
     ) -> Result<Self, Rejected> {
-        let stacks = (0..=program.threads.len()).map(|_| None).collect();
+        let stacks = (0..=program.threads().len()).map(|_| None).collect();
         let globals = Cells::default();
         let mut player = Player { program, effects, initial, globals, stacks, end: None, steps: 0, goes_on };
         player.start().map_err(at("initial", 0))?;
@@ -56,14 +57,14 @@ impl<'a, 'g> Player<'a, 'g> {
 
     /// Takes the globals from the values at the start, which must be of variables that are there then.
     fn start(&mut self) -> Result<(), String> {
-        let starts = self.program.threads.iter().map(|thread| thread.main).chain(self.program.prologue);
+        let starts = self.program.threads().iter().map(|thread| thread.main).chain(self.program.prologue());
         let starts: Vec<ProcId> = starts.collect();
         if self.initial.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
             return Err("is not in order".into());
         }
         for &(var, value) in self.initial {
-            let data = self.program.vars.get(var).ok_or_else(|| format!("{var} does not exist"))?;
-            let local = starts.iter().any(|start| self.program.procs[*start].locals.contains(&var));
+            let data = self.program.vars().get(var).ok_or_else(|| format!("{var} does not exist"))?;
+            let local = starts.iter().any(|start| self.program.procs()[*start].locals.contains(&var));
             if !data.ty.contains(value) || !local && !self.program.is_global(var) {
                 return Err(format!("{var} is not there at the start, or cannot be {value}"));
             }
@@ -102,14 +103,14 @@ impl<'a, 'g> Player<'a, 'g> {
         context: &Context,
         before: Option<Option<crate::ids::ThreadId>>,
     ) -> Result<ProcId, String> {
-        match (context.thread, self.program.prologue, before) {
+        match (context.thread, self.program.prologue(), before) {
             (None, Some(prologue), None) => Ok(prologue),
             (None, None, _) => Err("there is no prologue".into()),
             (None, Some(_), Some(_)) => Err("the prologue runs once, before all threads".into()),
             (Some(_), Some(_), None) => Err("a thread runs before the prologue".into()),
             (Some(thread), _, Some(Some(last))) if thread == last => Err("the same thread goes on".into()),
             (Some(thread), ..) => {
-                let thread = self.program.threads.get(thread).ok_or("no such thread")?;
+                let thread = self.program.threads().get(thread).ok_or("no such thread")?;
                 Ok(thread.main)
             }
         }
@@ -117,7 +118,7 @@ impl<'a, 'g> Player<'a, 'g> {
 
     /// A thread at its start.
     fn begin(&self, proc: ProcId) -> Result<Stack<'a>, String> {
-        let locals = &self.program.procs[proc].locals;
+        let locals = &self.program.procs()[proc].locals;
         let entry: Vec<_> = self.initial.iter().copied().filter(|(var, _)| locals.contains(var)).collect();
         let run = Run::enter(self.program, self.effects, proc, &entry, None)?;
         Ok(Stack { frames: vec![run], calls: Vec::new(), ended: false })
@@ -173,11 +174,11 @@ impl<'a, 'g> Player<'a, 'g> {
             return Err("a thread runs before the prologue has ended".into());
         }
         let Some(run) = stack.frames.last() else { return Ok(()) };
-        if self.program.locs[run.loc].inner {
+        if self.program.locs()[run.loc].inner {
             return Err("is left within a statement".into());
         }
-        match self.program.atomic.map(|atomic| run.known(atomic)) {
-            None | Some(Some(0)) => Ok(()),
+        match self.program.atomic().map(|atomic| run.known(atomic)) {
+            None | Some(Some(Value::FALSE)) => Ok(()),
             Some(Some(_)) => Err("is left in an atomic section".into()),
             Some(None) => Err("is left where `atomic` is not known to be 0".into()),
         }

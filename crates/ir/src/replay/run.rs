@@ -1,12 +1,13 @@
 //! Room `ir`: one frame of a trace, run step by step. The idea is in [`super`].
 
 use super::cells::Cells;
-use crate::eval::{Cell, Context, eval};
+use crate::eval::{Cell, Env, eval};
 use crate::expr::Expr;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::{Action, Edge, Program, Scope};
 use crate::trace::{Known, Step};
 use crate::types::Type;
+use crate::value::Value;
 
 /// What a completed call does, in terms of what was at its entry.
 pub(super) struct Effect {
@@ -39,7 +40,7 @@ pub(super) struct Run<'a> {
     /// Whether to note changes.
     pub(super) notes: bool,
     /// The variables of which something else is known after the last step.
-    pub(super) noted: Vec<(VarId, Option<i64>)>,
+    pub(super) noted: Vec<(VarId, Option<Value>)>,
 }
 
 /// The valuations before and after an assignment.
@@ -48,7 +49,7 @@ struct Two<'a> {
     new: &'a [(VarId, Cell)],
 }
 
-impl Context for Two<'_> {
+impl Env for Two<'_> {
     fn current(&self, var: VarId) -> Cell {
         self.old.cell(var)
     }
@@ -65,10 +66,10 @@ impl<'a> Run<'a> {
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
         id: ProcId,
-        entry: &[(VarId, i64)],
+        entry: &[(VarId, Value)],
         caller: Option<&Opened>,
     ) -> Result<Self, String> {
-        let proc = program.procs.get(id).ok_or("no such procedure")?;
+        let proc = program.procs().get(id).ok_or("no such procedure")?;
         let mut run = Run {
             program,
             effects,
@@ -93,9 +94,9 @@ impl<'a> Run<'a> {
         }
         for &(var, value) in entry {
             run.in_scope(var)?;
-            in_type(program.vars[var].ty, value)?;
+            in_type(program.vars()[var].ty, value)?;
             if caller.is_some() && passed(var) {
-                return Err(format!("chooses {}, which the call passes", program.vars[var].name));
+                return Err(format!("chooses {}, which the call passes", program.vars()[var].name));
             }
             run.cells.insert(var, Cell::Known(value));
         }
@@ -103,7 +104,7 @@ impl<'a> Run<'a> {
     }
 
     fn in_scope(&self, var: VarId) -> Result<(), String> {
-        match self.program.vars.get(var).map(|var| var.scope) {
+        match self.program.vars().get(var).map(|var| var.scope) {
             Some(Scope::Global) => Ok(()),
             Some(Scope::Local(proc)) if proc == self.proc => Ok(()),
             _ => Err(format!("{var} is not in scope")),
@@ -114,7 +115,7 @@ impl<'a> Run<'a> {
         if let Some(cell) = self.cells.get(var) {
             return cell;
         }
-        let proc = &self.program.procs[self.proc];
+        let proc = &self.program.procs()[self.proc];
         if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
     }
 
@@ -124,7 +125,7 @@ impl<'a> Run<'a> {
         if self.opened.is_some() || self.returned.is_some() {
             return Err("goes on after the frame was left".into());
         }
-        let edge: &'a Edge = self.program.edges.get(step.edge).ok_or("no such edge")?;
+        let edge: &'a Edge = self.program.edges().get(step.edge).ok_or("no such edge")?;
         if edge.from != self.loc {
             return Err(format!("{} leaves {}, but the run is at {}", step.edge, edge.from, self.loc));
         }
@@ -172,12 +173,12 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn choices(&self, action: &Action, given: &[Option<i64>]) -> Result<Vec<Cell>, String> {
+    fn choices(&self, action: &Action, given: &[Option<Value>]) -> Result<Vec<Cell>, String> {
         let types: Vec<Type> = self.program.choices(action).collect();
         if types.len() != given.len() {
             return Err(format!("makes {} choices, not {}", types.len(), given.len()));
         }
-        let cell = |(ty, choice): (Type, &Option<i64>)| match *choice {
+        let cell = |(ty, choice): (Type, &Option<Value>)| match *choice {
             None => Ok(Cell::Any),
             Some(value) => in_type(ty, value).map(|()| Cell::Known(value)),
         };
@@ -197,7 +198,7 @@ impl<'a> Run<'a> {
         choices: &mut std::vec::IntoIter<Cell>,
     ) -> Result<(), String> {
         match eval(condition, &Two { old: self, new }, choices) {
-            Ok(Cell::Known(0)) => Err("its condition is false".into()),
+            Ok(Cell::Known(Value::FALSE)) => Err("its condition is false".into()),
             Ok(Cell::Known(_)) => Ok(()),
             Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
             Err(_) => Err("an integer does not fit in 64 bits".into()),
@@ -215,7 +216,7 @@ impl<'a> Run<'a> {
         if effect.proc != callee {
             return Err(format!("{call} is a run of another procedure"));
         }
-        let params = self.program.procs[callee].params();
+        let params = self.program.procs()[callee].params();
         let passed = |var: VarId| match params.iter().position(|&param| param == var) {
             Some(at) => args[at],
             None => self.cell(var),
@@ -223,7 +224,7 @@ impl<'a> Run<'a> {
         for &(var, value) in &effect.entry {
             let arrives = self.program.is_global(var) || params.contains(&var);
             if arrives && passed(var) != Cell::Known(value) {
-                let name = &self.program.vars[var].name;
+                let name = &self.program.vars()[var].name;
                 return Err(format!("{call} counts on {name} = {value}, which is not passed"));
             }
         }
@@ -259,7 +260,7 @@ impl<'a> Run<'a> {
     }
 
     /// The locals whose values are known.
-    pub(super) fn locals(&self) -> Vec<(VarId, Option<i64>)> {
+    pub(super) fn locals(&self) -> Vec<(VarId, Option<Value>)> {
         let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));
         local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
     }
@@ -283,14 +284,14 @@ impl<'a> Run<'a> {
         self.opened = None;
         self.adopt(globals);
         self.noted.clear();
-        if let Action::Call { results, .. } = &self.program.edges[call].action {
+        if let Action::Call { results, .. } = &self.program.edges()[call].action {
             let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
             self.set(received.collect::<Vec<_>>());
         }
     }
 
     /// What is known of a variable.
-    pub(super) fn known(&self, var: VarId) -> Option<i64> {
+    pub(super) fn known(&self, var: VarId) -> Option<Value> {
         self.cell(var).known()
     }
 
@@ -309,11 +310,11 @@ impl Effect {
     }
 
     /// The results, where known.
-    pub(super) fn results(&self) -> Vec<Option<i64>> {
+    pub(super) fn results(&self) -> Vec<Option<Value>> {
         self.results.iter().map(|cell| cell.known()).collect()
     }
 }
 
-fn in_type(ty: Type, value: i64) -> Result<(), String> {
+fn in_type(ty: Type, value: Value) -> Result<(), String> {
     if ty.contains(value) { Ok(()) } else { Err(format!("{value} is not a value of {ty}")) }
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::ids::{EdgeId, ProcId, ThreadId, VarId};
 use crate::text::parse;
 use crate::trace::{Context, Position, Step};
+use crate::value::Value;
 
 /// Thread a calls f, which stores its parameter in x and gives back its local; then a needs y. Thread b sets y where x
 /// is set, in two steps of one statement. `init` clears x, y and busy.
@@ -48,8 +49,14 @@ thread t0 "a" p1
 thread t1 "b" p2
 "#;
 
+const ONE: Option<Value> = Some(Value::TRUE);
+
 fn step(edge: u32, choices: &[Option<i64>]) -> Step {
-    Step::new(EdgeId(edge), choices.to_vec())
+    Step::new(EdgeId(edge), choices.iter().map(|choice| choice.map(Value::new)).collect())
+}
+
+fn known(var: u32, number: i64) -> (VarId, Value) {
+    (VarId(var), Value::new(number))
 }
 
 fn context(thread: u32, steps: Vec<Step>) -> Context {
@@ -61,7 +68,7 @@ fn trace() -> Trace {
     Trace {
         contexts: vec![
             Context { thread: None, steps: vec![step(0, &[]), step(1, &[])] },
-            context(0, vec![step(2, &[Some(1)]).entering(vec![(VarId(5), 1)]), step(8, &[])]),
+            context(0, vec![step(2, &[Some(1)]).entering(vec![known(5, 1)]), step(8, &[])]),
             context(1, vec![step(5, &[]), step(6, &[])]),
             context(0, vec![step(9, &[]), step(3, &[])]),
         ],
@@ -71,7 +78,6 @@ fn trace() -> Trace {
 
 fn replays(text: &str, trace: &Trace) -> Result<(), String> {
     let program = parse(text).unwrap();
-    assert_eq!(crate::validate(&program), []);
     replay(&program, trace, &[LocId(10)]).map_err(|rejected| rejected.reason)
 }
 
@@ -89,27 +95,27 @@ fn a_run_is_accepted() {
     let changes = changes(&program, &trace).unwrap();
     assert_eq!(changes.contexts[0].of(0).len(), 3);
     let in_a = &changes.contexts[1];
-    assert_eq!(in_a.of(0), [(VarId(4), Some(1)), (VarId(5), Some(1))], "n and m");
-    assert_eq!(in_a.of(1), [(VarId(0), Some(1))], "x");
-    assert_eq!(changes.contexts[3].of(0), [(VarId(3), Some(1))], "what f gives back");
+    assert_eq!(in_a.of(0), [(VarId(4), ONE), (VarId(5), ONE)], "n and m");
+    assert_eq!(in_a.of(1), [(VarId(0), ONE)], "x");
+    assert_eq!(changes.contexts[3].of(0), [(VarId(3), ONE)], "what f gives back");
 }
 
 #[test]
 fn a_completed_call_may_be_a_segment() {
     let mut trace = trace();
     let steps = vec![step(8, &[]), step(9, &[])];
-    trace.segments.push(Segment::new(ProcId(3), vec![(VarId(5), 1)], steps));
+    trace.segments.push(Segment::new(ProcId(3), vec![known(5, 1)], steps));
     trace.contexts[1].steps = vec![step(2, &[Some(1)]).back(SegmentId(0))];
     trace.contexts[3].steps.remove(0);
     assert!(replays(TWO, &trace).unwrap_err().contains("does not end as the run does"));
     complete(&parse(TWO).unwrap(), &mut trace, &[LocId(10)], &mut || true).unwrap();
-    assert_eq!(trace.segments[SegmentId(0)].results, [Some(1)]);
+    assert_eq!(trace.segments[SegmentId(0)].results, [ONE]);
     assert_eq!(replays(TWO, &trace), Ok(()));
 }
 
 /// A call of f with this choice and this value of its local.
 fn call(choice: Option<i64>, local: Option<i64>) -> Step {
-    step(2, &[choice]).entering(local.map(|value| (VarId(5), value)).into_iter().collect())
+    step(2, &[choice]).entering(local.map(|number| known(5, number)).into_iter().collect())
 }
 
 #[test]
@@ -126,12 +132,12 @@ fn what_is_no_run_is_rejected() {
     assert!(rejected(|t| t.contexts[1].steps[0] = call(None, Some(1))).contains("leaves open"));
     assert!(rejected(|t| t.contexts[1].steps[0] = call(Some(1), Some(2))).contains("not a value of bool"));
     assert!(rejected(|t| t.contexts[1].steps[0] = step(2, &[Some(1), Some(1)])).contains("1 choices"));
-    let passed = |t: &mut Trace| t.contexts[1].steps[0] = call(Some(1), None).entering(vec![(VarId(4), 1)]);
+    let passed = |t: &mut Trace| t.contexts[1].steps[0] = call(Some(1), None).entering(vec![known(4, 1)]);
     assert!(rejected(passed).contains("passes"), "n is a parameter");
-    let nowhere = |t: &mut Trace| t.contexts[2].steps[0] = step(5, &[]).entering(vec![(VarId(5), 1)]);
+    let nowhere = |t: &mut Trace| t.contexts[2].steps[0] = step(5, &[]).entering(vec![known(5, 1)]);
     assert!(rejected(nowhere).contains("enters no procedure"));
     assert!(rejected(|t| t.contexts[2].thread = Some(ThreadId(7))).contains("no such thread"));
-    assert!(rejected(|t| t.initial.push((VarId(4), 1))).contains("not there at the start"));
+    assert!(rejected(|t| t.initial.push(known(4, 1))).contains("not there at the start"));
     assert!(rejected(|t| t.contexts.clear()).contains("no context"));
     assert!(rejected(|t| t.contexts[3].steps.push(step(3, &[]))).contains("leaves l9"));
     assert!(rejected(|t| t.repeats_from = Some(Position { context: 1, step: 0 })).contains("for ever"));
@@ -156,12 +162,12 @@ fn an_atomic_section_is_not_left_and_an_open_one_neither() {
     assert!(replays(&busy, &trace()).unwrap_err().contains("atomic section"));
     let open = TWO.replace("v0 v1 v2 := false false false", "v0 v1 := false false");
     assert!(replays(&open, &trace()).unwrap_err().contains("not known to be 0"));
-    let mut known = trace();
-    known.initial.push((VarId(2), 0));
-    assert_eq!(replays(&open, &known), Ok(()));
+    let mut settled = trace();
+    settled.initial.push(known(2, 0));
+    assert_eq!(replays(&open, &settled), Ok(()));
     // b may be left when it has ended, whatever else is true.
     let late = open.replace("edge l12 l5", "edge l12 l12 at 0..0 assign v2 := true\nedge l12 l5");
-    let mut late_trace = known.clone();
+    let mut late_trace = settled.clone();
     late_trace.contexts[2].steps.extend([step(7, &[]), step(8, &[])]);
     late_trace.contexts[1].steps[1].edge = EdgeId(9);
     late_trace.contexts[3].steps[0].edge = EdgeId(10);

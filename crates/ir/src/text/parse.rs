@@ -1,11 +1,10 @@
 //! Room `ir`: reading program graphs. The grammar is in [`super`].
 
 use crate::expr::{Expr, Op};
-use crate::ids::{Id, LocId, ProcId, VarId};
-use crate::program::{
-    Action, Builder, Check, CheckKind, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
-};
+use crate::ids::{FileId, Id, LocId, ProcId, VarId};
+use crate::program::{Action, Builder, CheckKind, Loc, Proc, Program, Scope, Span};
 use crate::types::Type;
+use crate::value::Value;
 use std::fmt;
 
 /// What is wrong with a text, and where.
@@ -25,8 +24,15 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads a program. What it says is taken as it stands: see [`crate::validate()`].
+/// Reads a program. One that is not well formed is refused at its first line.
 pub fn parse(text: &str) -> Result<Program, ParseError> {
+    builder(text)?
+        .validated()
+        .map_err(|flaws| ParseError { line: 1, message: format!("not well formed: {}", flaws[0]) })
+}
+
+/// Reads a program, well formed or not.
+pub(crate) fn builder(text: &str) -> Result<Builder, ParseError> {
     let mut builder = Builder::default();
     let mut main = None;
     let mut last = 1;
@@ -51,18 +57,22 @@ pub fn parse(text: &str) -> Result<Program, ParseError> {
         }
     }
     let fail = |message: &str| Err(ParseError { line: last, message: message.into() });
-    match (main, builder.threads.is_empty()) {
-        (Some(_), false) => fail("`main` is for programs without `thread`"),
-        (Some(main), true) => Ok(builder.finish(main)),
-        (None, false) => Ok(builder.finish_threads()),
-        (None, true) => fail("expected `postbop-ir 1` and, in the end, `main` or `thread`"),
+    match (main, builder.threads().is_empty()) {
+        (Some(_), false) => return fail("`main` is for programs without `thread`"),
+        (Some(main), true) => {
+            let name = builder.procs().get(main).map_or_else(String::new, |proc| proc.name.clone());
+            builder.thread(name, main);
+        }
+        (None, false) => {}
+        (None, true) => return fail("expected `postbop-ir 1` and, in the end, `main` or `thread`"),
     }
+    Ok(builder)
 }
 
 fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), String> {
     match kind {
         "proc" => {
-            let due = builder.procs.len();
+            let due = builder.procs().len();
             words.numbered("p", due)?;
             let name = words.string()?;
             let params = words.after("params")?.number()?;
@@ -71,28 +81,27 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             let entry = words.after("entry")?.id("l")?;
             let exit = words.after("exit")?.id("l")?;
             let span = words.span()?;
-            builder.procs.push(Proc { name, locals: Vec::new(), params, results, entry, exit, span });
+            builder.push_proc(Proc { name, locals: Vec::new(), params, results, entry, exit, span });
         }
         "var" => {
-            let due = builder.vars.len();
+            let due = builder.vars().len();
             words.numbered("v", due)?;
-            let var = VarId::new(due);
             let scope = match words.plain()? {
                 "global" => Scope::Global,
                 proc => Scope::Local(id(proc, "p")?),
             };
             let ty = ty(words.plain()?)?;
             let name = words.string()?;
-            if let Scope::Local(proc) = scope {
-                if proc.index() >= builder.procs.len() {
+            match scope {
+                Scope::Global => builder.global(&name, ty),
+                Scope::Local(proc) if proc.index() >= builder.procs().len() => {
                     return Err(format!("{proc} does not exist"));
                 }
-                builder.procs[proc].locals.push(var);
-            }
-            builder.vars.push(Var { name, ty, scope });
+                Scope::Local(proc) => builder.local(proc, &name, ty),
+            };
         }
         "loc" => {
-            let due = builder.locs.len();
+            let due = builder.locs().len();
             words.numbered("l", due)?;
             let proc: ProcId = words.id("p")?;
             let span = words.span()?;
@@ -100,11 +109,11 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             if inner {
                 words.after("inner")?;
             }
-            builder.locs.push(Loc { proc, span, inner });
+            builder.push_loc(Loc { proc, span, inner });
         }
         "label" => {
             let loc = words.id("l")?;
-            builder.labels.push(Label { name: words.string()?, loc });
+            builder.label(words.string()?, loc);
         }
         "check" => {
             let loc = words.id("l")?;
@@ -113,7 +122,7 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
                 "bounds" => CheckKind::Bounds,
                 other => return Err(format!("`{other}` is not a kind of check")),
             };
-            builder.checks.push(Check { kind, loc, span: words.span()? });
+            builder.check(kind, loc, words.span()?);
         }
         "edge" => {
             let (from, to): (LocId, LocId) = (words.id("l")?, words.id("l")?);
@@ -121,13 +130,13 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
             let action = action(words)?;
             builder.edge(from, to, action, span);
         }
-        "no-room" => builder.no_room.push(words.id("l")?),
-        "prologue" => builder.prologue = Some(words.id("p")?),
-        "atomic" => builder.atomic = Some(words.id("v")?),
+        "no-room" => builder.no_room(words.id("l")?),
+        "prologue" => builder.set_prologue(Some(words.id("p")?)),
+        "atomic" => builder.set_atomic(Some(words.id("v")?)),
         "thread" => {
-            let due = builder.threads.len();
+            let due = builder.threads().len();
             words.numbered("t", due)?;
-            builder.threads.push(Thread { name: words.string()?, main: words.id("p")? });
+            builder.thread(words.string()?, words.id("p")?);
         }
         other => return Err(format!("`{other}` is not an item")),
     }
@@ -252,9 +261,13 @@ impl<'a> Words<'a> {
 
     fn span(&mut self) -> Result<Span, String> {
         let word = self.after("at")?.plain()?;
-        let ends = word.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        let (file, range) = match word.split_once(':') {
+            Some((file, range)) => (id(file, "f")?, range),
+            None => (FileId(0), word),
+        };
+        let ends = range.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
         let (start, end) = ends.ok_or_else(|| format!("`{word}` is not a span"))?;
-        Ok(Span { start, end })
+        Ok(Span { file, start, end })
     }
 
     /// Types up to the closing parenthesis.
@@ -334,8 +347,8 @@ fn ty(word: &str) -> Result<Type, String> {
 
 fn operand(word: &str) -> Result<Op, String> {
     match word {
-        "true" => return Ok(Op::Const(Type::Bool, 1)),
-        "false" => return Ok(Op::Const(Type::Bool, 0)),
+        "true" => return Ok(Op::Const(Type::Bool, Value::TRUE)),
+        "false" => return Ok(Op::Const(Type::Bool, Value::FALSE)),
         _ => {}
     }
     if let Some((value, of)) = word.split_once(':') {

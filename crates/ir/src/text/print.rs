@@ -1,6 +1,7 @@
 //! Room `ir`: writing program graphs down. The grammar is in [`super`].
 
 use crate::expr::{Expr, Op};
+use crate::ids::FileId;
 use crate::program::{Action, CheckKind, Program, Scope, Span};
 use crate::types::Type;
 use std::fmt::Write;
@@ -21,36 +22,36 @@ pub fn print_action(of: &Action) -> String {
 }
 
 fn items(program: &Program, out: &mut String) -> std::fmt::Result {
-    for (id, proc) in program.procs.pairs() {
+    for (id, proc) in program.procs().pairs() {
         write!(out, "proc {id} {} params {} results (", quoted(&proc.name), proc.params)?;
         proc.results.iter().try_for_each(|ty| write!(out, " {ty}"))?;
         writeln!(out, " ) entry {} exit {} at {}", proc.entry, proc.exit, range(proc.span))?;
     }
-    for (id, var) in program.vars.pairs() {
+    for (id, var) in program.vars().pairs() {
         let scope = match var.scope {
             Scope::Global => "global".to_owned(),
             Scope::Local(proc) => proc.to_string(),
         };
         writeln!(out, "var {id} {scope} {} {}", var.ty, quoted(&var.name))?;
     }
-    for (id, loc) in program.locs.pairs() {
+    for (id, loc) in program.locs().pairs() {
         let inner = if loc.inner { " inner" } else { "" };
         writeln!(out, "loc {id} {} at {}{inner}", loc.proc, range(loc.span))?;
     }
-    for label in &program.labels {
+    for label in program.labels() {
         writeln!(out, "label {} {}", label.loc, quoted(&label.name))?;
     }
-    for loc in &program.no_room {
+    for loc in program.no_room() {
         writeln!(out, "no-room {loc}")?;
     }
-    for check in &program.checks {
+    for check in program.checks() {
         let kind = match check.kind {
             CheckKind::Assert => "assert",
             CheckKind::Bounds => "bounds",
         };
         writeln!(out, "check {} {kind} at {}", check.loc, range(check.span))?;
     }
-    for edge in program.edges.iter() {
+    for edge in program.edges().iter() {
         write!(out, "edge {} {} at {} ", edge.from, edge.to, range(edge.span))?;
         action(&edge.action, out)?;
         out.push('\n');
@@ -60,23 +61,26 @@ fn items(program: &Program, out: &mut String) -> std::fmt::Result {
 
 /// Where a run starts: one line for a sequential program.
 fn starts(program: &Program, out: &mut String) -> std::fmt::Result {
-    let named = |main| program.procs.get(main).map_or("", |proc| proc.name.as_str());
-    let sequential = program.is_sequential() && program.atomic.is_none();
-    if sequential && program.threads.iter().all(|thread| thread.name == named(thread.main)) {
-        return writeln!(out, "main {}", program.main);
+    let named = |main| program.procs().get(main).map_or("", |proc| proc.name.as_str());
+    let sequential = program.is_sequential() && program.atomic().is_none();
+    if sequential && program.threads().iter().all(|thread| thread.name == named(thread.main)) {
+        return writeln!(out, "main {}", program.main());
     }
-    if let Some(prologue) = program.prologue {
+    if let Some(prologue) = program.prologue() {
         writeln!(out, "prologue {prologue}")?;
     }
-    if let Some(atomic) = program.atomic {
+    if let Some(atomic) = program.atomic() {
         writeln!(out, "atomic {atomic}")?;
     }
-    let mut threads = program.threads.pairs();
+    let mut threads = program.threads().pairs();
     threads.try_for_each(|(id, thread)| writeln!(out, "thread {id} {} {}", quoted(&thread.name), thread.main))
 }
 
 fn range(span: Span) -> String {
-    format!("{}..{}", span.start, span.end)
+    match span.file {
+        FileId(0) => format!("{}..{}", span.start, span.end),
+        file => format!("{file}:{}..{}", span.start, span.end),
+    }
 }
 
 fn quoted(name: &str) -> String {
@@ -162,7 +166,7 @@ fn expr(expr: &Expr, out: &mut String) -> std::fmt::Result {
 
 fn operator(op: Op, out: &mut String) -> std::fmt::Result {
     match op {
-        Op::Const(Type::Bool, value) => write!(out, "{}", value != 0),
+        Op::Const(Type::Bool, value) => write!(out, "{}", value.is_true()),
         Op::Const(ty, value) => write!(out, "{value}:{ty}"),
         Op::Var(var) => write!(out, "{var}"),
         Op::Next(var) => write!(out, "'{var}"),

@@ -14,7 +14,7 @@
 
 use super::equal::EqualVars;
 use super::place::Places;
-use super::schedule::{GoOn, Part, join_all};
+use super::schedule::{Conjunct, GoOn, join_all};
 use super::{DomainId, Node, NodeId, RelationId, System, VarId};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
@@ -79,8 +79,8 @@ impl Recipes {
         let heavy = match &recipe {
             Recipe::Atom(..) | Recipe::Valid(_) => false,
             Recipe::Value(..) => true,
-            Recipe::Or(parts) => parts.iter().any(|part| self.heavy[*part]),
-            Recipe::Not(part) => self.heavy[*part],
+            Recipe::Or(conjuncts) => conjuncts.iter().any(|conjunct| self.heavy[*conjunct]),
+            Recipe::Not(conjunct) => self.heavy[*conjunct],
             Recipe::Product(a, b, _) => self.heavy[*a] || b.is_some_and(|b| self.heavy[b]),
         };
         self.heavy.push(heavy);
@@ -121,23 +121,23 @@ impl Compiler<'_> {
     pub fn formula(&mut self, node: NodeId, places: &Places) -> usize {
         self.recipes.copies = self.recipes.copies.max(places.most());
         match self.system.get(node) {
-            Node::Or(parts) => {
-                let parts = parts.iter().map(|&part| self.formula(part, places)).collect();
-                self.recipes.push(Recipe::Or(parts))
+            Node::Or(conjuncts) => {
+                let conjuncts = conjuncts.iter().map(|&conjunct| self.formula(conjunct, places)).collect();
+                self.recipes.push(Recipe::Or(conjuncts))
             }
-            Node::Not(part) => {
-                let part = self.formula(*part, places);
-                self.recipes.push(Recipe::Not(part))
+            Node::Not(conjunct) => {
+                let conjunct = self.formula(*conjunct, places);
+                self.recipes.push(Recipe::Not(conjunct))
             }
             Node::And(_) => self.conjunction(Vec::new(), node, places),
-            Node::Exists(vars, part) => match self.system.get(*part) {
-                // The quantifier may go to each part of a disjunction.
-                Node::Or(parts) => {
-                    let each = |&part| self.conjunction(vars.clone(), part, places);
-                    let parts = parts.iter().map(each).collect();
-                    self.recipes.push(Recipe::Or(parts))
+            Node::Exists(vars, conjunct) => match self.system.get(*conjunct) {
+                // The quantifier may go to each conjunct of a disjunction.
+                Node::Or(conjuncts) => {
+                    let each = |&conjunct| self.conjunction(vars.clone(), conjunct, places);
+                    let conjuncts = conjuncts.iter().map(each).collect();
+                    self.recipes.push(Recipe::Or(conjuncts))
                 }
-                _ => self.conjunction(vars.clone(), *part, places),
+                _ => self.conjunction(vars.clone(), *conjunct, places),
             },
             Node::Apply(relation, args) => match &self.system.relation(*relation).equation {
                 Some(equation) => {
@@ -172,17 +172,18 @@ impl Compiler<'_> {
         if !(self.go_on)() {
             self.recipes.stopped = true;
         }
-        let Some(mut parts) = conjuncts(self.system, node, &mut bound).filter(|_| !self.recipes.stopped)
+        let Some(mut conjuncts) = conjuncts(self.system, node, &mut bound).filter(|_| !self.recipes.stopped)
         else {
             return self.recipes.push(Recipe::Or(Vec::new()));
         };
-        let equal = EqualVars::find(self.system, &mut parts, &bound);
+        let equal = EqualVars::find(self.system, &mut conjuncts, &bound);
         bound.retain(|var| equal.first(*var) == *var);
-        let anchor = anchor(self.system, &parts);
-        let all: BTreeSet<VarId> = parts.iter().flat_map(|part| self.free(*part)).copied().collect();
+        let anchor = anchor(self.system, &conjuncts);
+        let all: BTreeSet<VarId> =
+            conjuncts.iter().flat_map(|conjunct| self.free(*conjunct)).copied().collect();
         let free: BTreeSet<VarId> = all.iter().map(|&var| equal.first(var)).collect();
         let apart = !bound.is_empty() || !equal.is_empty();
-        let mut local = match anchor.filter(|_| apart).map(|at| self.system.get(parts[at])) {
+        let mut local = match anchor.filter(|_| apart).map(|at| self.system.get(conjuncts[at])) {
             Some(Node::Apply(_, args)) => {
                 let args: Vec<VarId> = args.iter().map(|&arg| equal.first(arg)).collect();
                 Places::of_params(self.system, &args)
@@ -196,16 +197,16 @@ impl Compiler<'_> {
         all.iter().for_each(|&var| local.join(var, equal.first(var)));
         self.recipes.copies = self.recipes.copies.max(local.most());
         if let Some(anchor) = anchor {
-            parts[..=anchor].rotate_right(1);
+            conjuncts[..=anchor].rotate_right(1);
         }
-        let mut list: Vec<Part<usize>> = Vec::new();
-        for &part in &parts {
-            let recipe = self.formula(part, &local);
-            let vars = self.free(part).iter().map(|&var| equal.first(var)).collect();
-            list.push(Part { recipe, vars, heavy: self.recipes.heavy[recipe] });
+        let mut list: Vec<Conjunct<usize>> = Vec::new();
+        for &conjunct in &conjuncts {
+            let recipe = self.formula(conjunct, &local);
+            let vars = self.free(conjunct).iter().map(|&var| equal.first(var)).collect();
+            list.push(Conjunct { recipe, vars, heavy: self.recipes.heavy[recipe] });
         }
         let bound: BTreeSet<VarId> = bound.into_iter().collect();
-        self.valid(&parts, &equal, bound.intersection(&free), &local, &mut list);
+        self.valid(&conjuncts, &equal, bound.intersection(&free), &local, &mut list);
         if list.is_empty() {
             let nothing = self.recipes.push(Recipe::Or(Vec::new()));
             return self.recipes.push(Recipe::Not(nothing));
@@ -220,26 +221,26 @@ impl Compiler<'_> {
     /// Adds to a conjunction that bound variables are values of their domains, unless a relation says so.
     fn valid<'v>(
         &mut self,
-        parts: &[NodeId],
+        conjuncts: &[NodeId],
         equal: &EqualVars,
         vars: impl Iterator<Item = &'v VarId>,
         local: &Places,
-        list: &mut Vec<Part<usize>>,
+        list: &mut Vec<Conjunct<usize>>,
     ) {
-        let args = parts.iter().filter_map(|part| match self.system.get(*part) {
+        let args = conjuncts.iter().filter_map(|conjunct| match self.system.get(*conjunct) {
             Node::Apply(_, args) => Some(args),
             _ => None,
         });
         let certain: HashSet<VarId> = args.flatten().map(|&arg| equal.first(arg)).collect();
         for &var in vars.filter(|var| self.system.domain(**var).size.is_some() && !certain.contains(var)) {
             let recipe = self.recipes.push(Recipe::Valid(self.copy(var, local)));
-            list.push(Part { recipe, vars: [var].into(), heavy: false });
+            list.push(Conjunct { recipe, vars: [var].into(), heavy: false });
         }
     }
 
     fn join(
         &mut self,
-        list: Vec<Part<usize>>,
+        list: Vec<Conjunct<usize>>,
         bound: &BTreeSet<VarId>,
         local: &Places,
         wanted: &Places,
@@ -251,7 +252,7 @@ impl Compiler<'_> {
             let gone = gone.iter().map(|&var| copy(var)).collect();
             recipes.push(Recipe::Product(a, Some(b), Move { gone, moved: Vec::new() }))
         });
-        let Some(Part { mut recipe, vars, .. }) = joined else {
+        let Some(Conjunct { mut recipe, vars, .. }) = joined else {
             recipes.stopped = true;
             return recipes.push(Recipe::Or(Vec::new()));
         };
@@ -275,19 +276,19 @@ impl Compiler<'_> {
 }
 
 /// The defined relation of most arguments, which is used as it is kept; the first of several.
-fn anchor(system: &System, parts: &[NodeId]) -> Option<usize> {
-    let arity = |at: &usize| match system.get(parts[*at]) {
+fn anchor(system: &System, conjuncts: &[NodeId]) -> Option<usize> {
+    let arity = |at: &usize| match system.get(conjuncts[*at]) {
         Node::Apply(relation, args) if system.relation(*relation).equation.is_some() => args.len(),
         _ => 0,
     };
-    (0..parts.len()).rev().filter(|at| arity(at) > 0).max_by_key(arity)
+    (0..conjuncts.len()).rev().filter(|at| arity(at) > 0).max_by_key(arity)
 }
 
-/// The parts of a conjunction, without those that are true; none if one is false. A quantifier directly below a quantifier
+/// The conjuncts of a conjunction, without those that are true; none if one is false. A quantifier directly below a quantifier
 /// is joined with it, and so is one over a single relation, as in `R(1, x)`. Other quantifiers stay as they are: whoever
 /// wrote them says what to compute apart.
 fn conjuncts(system: &System, node: NodeId, bound: &mut Vec<VarId>) -> Option<Vec<NodeId>> {
-    let mut parts = Vec::new();
+    let mut conjuncts = Vec::new();
     let mut work = vec![node];
     let mut taken = 0;
     while let Some(node) = work.pop() {
@@ -295,24 +296,27 @@ fn conjuncts(system: &System, node: NodeId, bound: &mut Vec<VarId>) -> Option<Ve
             Node::Const(true) => {}
             Node::Const(false) => return None,
             Node::And(list) => work.extend(list.iter().rev()),
-            Node::Exists(vars, part)
-                if parts.is_empty() && work.is_empty() || taken < MOST_TAKEN && is_simple(system, *part) =>
+            Node::Exists(vars, conjunct)
+                if conjuncts.is_empty() && work.is_empty()
+                    || taken < MOST_TAKEN && is_simple(system, *conjunct) =>
             {
                 taken += 1;
                 bound.extend(vars);
-                work.push(*part);
+                work.push(*conjunct);
             }
-            _ => parts.push(node),
+            _ => conjuncts.push(node),
         }
     }
-    Some(parts)
+    Some(conjuncts)
 }
 
 /// Whether a formula is one relation and conditions on single values.
 fn is_simple(system: &System, node: NodeId) -> bool {
-    let Node::And(parts) = system.get(node) else { return false };
-    let relations = parts.iter().filter(|&&part| matches!(system.get(part), Node::Apply(..))).count();
-    let is_atom =
-        |part: &NodeId| matches!(system.get(*part), Node::Equal(..) | Node::Among(..) | Node::Pairs(..));
-    relations == 1 && parts.iter().filter(|part| is_atom(part)).count() == parts.len() - 1
+    let Node::And(conjuncts) = system.get(node) else { return false };
+    let relations =
+        conjuncts.iter().filter(|&&conjunct| matches!(system.get(conjunct), Node::Apply(..))).count();
+    let is_atom = |conjunct: &NodeId| {
+        matches!(system.get(*conjunct), Node::Equal(..) | Node::Among(..) | Node::Pairs(..))
+    };
+    relations == 1 && conjuncts.iter().filter(|conjunct| is_atom(conjunct)).count() == conjuncts.len() - 1
 }

@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //!
-//! Diagrams grow with the variables they mention. So a part that mentions only variables of another part, a filter,
-//! is joined to that part first; then parts are joined one by one, always the one after which the fewest variables are left.
-//! A variable is quantified in the very join after which no part mentions it.
+//! Diagrams grow with the variables they mention. So a conjunct that mentions only variables of another conjunct, a filter,
+//! is joined to that conjunct first; then conjuncts are joined one by one, always the one after which the fewest variables are left.
+//! A variable is quantified in the very join after which no conjunct mentions it.
 //!
 //! # Paper
 //!
@@ -12,7 +12,7 @@
 //!
 //! # Cost
 //!
-//! It is counted how many parts mention each variable, and parts that mention the same variables are looked at as one.
+//! It is counted how many conjuncts mention each variable, and conjuncts that mention the same variables are looked at as one.
 //! So a join costs as much as there are different sets of variables. Formulas can be as wide as files are long: the
 //! caller is asked now and then whether to go on.
 
@@ -20,9 +20,9 @@ use super::VarId;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::{BTreeSet, VecDeque};
 
-/// A part of a conjunction.
+/// A conjunct of a conjunction.
 #[derive(Clone, Debug)]
-pub struct Part<R> {
+pub struct Conjunct<R> {
     /// How it is made.
     pub recipe: R,
     /// The variables it mentions.
@@ -34,17 +34,17 @@ pub struct Part<R> {
 /// Asked now and then, says whether to go on.
 pub type GoOn<'g> = &'g mut dyn FnMut() -> bool;
 
-/// Joins parts, of which the first is where to begin. `join` makes one part of two while it quantifies variables. None if
+/// Joins conjuncts, of which the first is where to begin. `join` makes one conjunct of two while it quantifies variables. None if
 /// it is told to stop.
 pub fn join_all<R: Clone>(
-    parts: Vec<Part<R>>,
+    conjuncts: Vec<Conjunct<R>>,
     bound: &BTreeSet<VarId>,
     go_on: GoOn,
     mut join: impl FnMut(R, R, &[VarId]) -> R,
-) -> Option<Part<R>> {
-    let mut pool = Pool::new(parts);
+) -> Option<Conjunct<R>> {
+    let mut pool = Pool::new(conjuncts);
     pool.join_filters(bound, go_on, &mut join)?;
-    let first = pool.parts.iter().position(Option::is_some)?;
+    let first = pool.conjuncts.iter().position(Option::is_some)?;
     let mut groups = pool.groups(first);
     while let Some(next) = pool.best(first, &groups, bound, go_on)? {
         let members = &mut groups[next].1;
@@ -52,33 +52,33 @@ pub fn join_all<R: Clone>(
         if members.is_empty() {
             groups.swap_remove(next);
         }
-        let whole = pool.parts[first].as_ref()?.vars.iter().copied().collect::<Vec<_>>();
-        let own = pool.parts[at].as_ref()?.vars.iter().copied().collect::<Vec<_>>();
+        let whole = pool.conjuncts[first].as_ref()?.vars.iter().copied().collect::<Vec<_>>();
+        let own = pool.conjuncts[at].as_ref()?.vars.iter().copied().collect::<Vec<_>>();
         let may_go = whole.iter().chain(&own).filter(|var| bound.contains(var)).copied().collect();
         pool.merge(first, at, &may_go, &mut join);
     }
-    pool.parts[first].take()
+    pool.conjuncts[first].take()
 }
 
 /// Parts that mention the same variables, by their places in order.
 type Group = (Vec<VarId>, VecDeque<usize>);
 
-/// The parts that are not joined yet.
+/// The conjuncts that are not joined yet.
 struct Pool<R> {
-    parts: Vec<Option<Part<R>>>,
-    /// How many parts mention a variable.
+    conjuncts: Vec<Option<Conjunct<R>>>,
+    /// How many conjuncts mention a variable.
     mentioned: HashMap<VarId, usize>,
     heavy: Vec<usize>,
 }
 
 impl<R: Clone> Pool<R> {
-    fn new(parts: Vec<Part<R>>) -> Self {
+    fn new(conjuncts: Vec<Conjunct<R>>) -> Self {
         let mut mentioned = HashMap::default();
-        for var in parts.iter().flat_map(|part| &part.vars) {
+        for var in conjuncts.iter().flat_map(|conjunct| &conjunct.vars) {
             *mentioned.entry(*var).or_insert(0) += 1;
         }
-        let heavy = (0..parts.len()).filter(|at| parts[*at].heavy).collect();
-        Pool { parts: parts.into_iter().map(Some).collect(), mentioned, heavy }
+        let heavy = (0..conjuncts.len()).filter(|at| conjuncts[*at].heavy).collect();
+        Pool { conjuncts: conjuncts.into_iter().map(Some).collect(), mentioned, heavy }
     }
 
     /// Joins filters to what they filter, the first filter first.
@@ -88,12 +88,12 @@ impl<R: Clone> Pool<R> {
         go_on: GoOn,
         join: &mut impl FnMut(R, R, &[VarId]) -> R,
     ) -> Option<()> {
-        for start in 0..self.parts.len() {
+        for start in 0..self.conjuncts.len() {
             let mut at = start;
-            // A part that lost variables to a join may be a filter from then on; others do not change.
+            // A conjunct that lost variables to a join may be a filter from then on; others do not change.
             while let Some(host) = self.host(at, go_on)? {
                 // Of what a filter does not mention nothing is quantified yet: the filter may leave little to quantify.
-                let own = &self.parts[at].as_ref()?.vars;
+                let own = &self.conjuncts[at].as_ref()?.vars;
                 let own = bound.intersection(own).copied().collect();
                 self.merge(host, at, &own, join);
                 if host > start {
@@ -105,14 +105,14 @@ impl<R: Clone> Pool<R> {
         Some(())
     }
 
-    /// The first part that another one only filters.
+    /// The first conjunct that another one only filters.
     fn host(&self, at: usize, go_on: GoOn) -> Option<Option<usize>> {
-        let Some(filter) = &self.parts[at] else { return Some(None) };
+        let Some(filter) = &self.conjuncts[at] else { return Some(None) };
         for (count, &other) in self.heavy.iter().enumerate() {
             if count % 1024 == 0 && !go_on() {
                 return None;
             }
-            let Some(host) = self.parts[other].as_ref().filter(|_| other != at) else { continue };
+            let Some(host) = self.conjuncts[other].as_ref().filter(|_| other != at) else { continue };
             if filter.vars.is_subset(&host.vars) && (!filter.heavy || filter.vars.len() < host.vars.len()) {
                 return Some(Some(other));
             }
@@ -120,13 +120,13 @@ impl<R: Clone> Pool<R> {
         Some(None)
     }
 
-    /// The parts other than the first, by what they mention.
+    /// The conjuncts other than the first, by what they mention.
     fn groups(&self, first: usize) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         let mut known: HashMap<Vec<VarId>, usize> = HashMap::default();
-        for (at, part) in self.parts.iter().enumerate().skip(first + 1) {
-            let Some(part) = part else { continue };
-            let vars: Vec<VarId> = part.vars.iter().copied().collect();
+        for (at, conjunct) in self.conjuncts.iter().enumerate().skip(first + 1) {
+            let Some(conjunct) = conjunct else { continue };
+            let vars: Vec<VarId> = conjunct.vars.iter().copied().collect();
             let group = *known.entry(vars.clone()).or_insert(groups.len());
             match groups.get_mut(group) {
                 Some((_, members)) => members.push_back(at),
@@ -136,7 +136,7 @@ impl<R: Clone> Pool<R> {
         groups
     }
 
-    /// The group to join next: one that shares a variable with the first part, then one after which the fewest variables
+    /// The group to join next: one that shares a variable with the first conjunct, then one after which the fewest variables
     /// are left, then the one that comes first.
     fn best(
         &self,
@@ -145,7 +145,7 @@ impl<R: Clone> Pool<R> {
         bound: &BTreeSet<VarId>,
         go_on: GoOn,
     ) -> Option<Option<usize>> {
-        let vars = &self.parts[first].as_ref()?.vars;
+        let vars = &self.conjuncts[first].as_ref()?.vars;
         let stays = |var: &VarId, others: usize| !bound.contains(var) || others > 0;
         let before = vars.iter().filter(|var| stays(var, self.mentioned[var] - 1)).count();
         let mut best = None;
@@ -172,7 +172,7 @@ impl<R: Clone> Pool<R> {
         Some(best.map(|(_, at)| at))
     }
 
-    /// Joins part `b` to part `a`, and quantifies the variables that no other part mentions, as far as they may go.
+    /// Joins conjunct `b` to conjunct `a`, and quantifies the variables that no other conjunct mentions, as far as they may go.
     fn merge(
         &mut self,
         a: usize,
@@ -180,7 +180,9 @@ impl<R: Clone> Pool<R> {
         may_go: &BTreeSet<VarId>,
         join: &mut impl FnMut(R, R, &[VarId]) -> R,
     ) {
-        let (Some(other), Some(host)) = (self.parts[b].take(), self.parts[a].as_mut()) else { return };
+        let (Some(other), Some(host)) = (self.conjuncts[b].take(), self.conjuncts[a].as_mut()) else {
+            return;
+        };
         for var in other.vars {
             if !host.vars.insert(var) {
                 self.mentioned.entry(var).and_modify(|count| *count -= 1);
@@ -206,47 +208,48 @@ mod tests {
         format!("({a} {b} [{}])", gone.join(","))
     }
 
-    fn remove(parts: &mut Vec<Part<String>>, a: usize, b: usize, may_go: &BTreeSet<VarId>) {
-        let other = parts.remove(b);
+    fn remove(conjuncts: &mut Vec<Conjunct<String>>, a: usize, b: usize, may_go: &BTreeSet<VarId>) {
+        let other = conjuncts.remove(b);
         let a = if b < a { a - 1 } else { a };
-        let mut vars: BTreeSet<VarId> = parts[a].vars.union(&other.vars).copied().collect();
-        let elsewhere =
-            |var: &VarId| parts.iter().enumerate().any(|(at, part)| at != a && part.vars.contains(var));
+        let mut vars: BTreeSet<VarId> = conjuncts[a].vars.union(&other.vars).copied().collect();
+        let elsewhere = |var: &VarId| {
+            conjuncts.iter().enumerate().any(|(at, conjunct)| at != a && conjunct.vars.contains(var))
+        };
         let gone: Vec<VarId> =
             vars.iter().filter(|var| may_go.contains(var) && !elsewhere(var)).copied().collect();
         vars.retain(|var| !gone.contains(var));
-        let recipe = joined(parts[a].recipe.clone(), other.recipe, &gone);
-        parts[a] = Part { recipe, vars, heavy: parts[a].heavy || other.heavy };
+        let recipe = joined(conjuncts[a].recipe.clone(), other.recipe, &gone);
+        conjuncts[a] = Conjunct { recipe, vars, heavy: conjuncts[a].heavy || other.heavy };
     }
 
     /// The order by its definition, without counting: every pair is looked at before every join.
-    fn by_definition(mut parts: Vec<Part<String>>, bound: &BTreeSet<VarId>) -> String {
-        let filters = |filter: &Part<String>, host: &Part<String>| {
+    fn by_definition(mut conjuncts: Vec<Conjunct<String>>, bound: &BTreeSet<VarId>) -> String {
+        let filters = |filter: &Conjunct<String>, host: &Conjunct<String>| {
             host.heavy
                 && filter.vars.is_subset(&host.vars)
                 && (!filter.heavy || filter.vars.len() < host.vars.len())
         };
-        let pair = |parts: &[Part<String>]| {
-            let pairs = (0..parts.len()).flat_map(|at| (0..parts.len()).map(move |host| (host, at)));
-            pairs.into_iter().find(|&(host, at)| host != at && filters(&parts[at], &parts[host]))
+        let pair = |conjuncts: &[Conjunct<String>]| {
+            let pairs = (0..conjuncts.len()).flat_map(|at| (0..conjuncts.len()).map(move |host| (host, at)));
+            pairs.into_iter().find(|&(host, at)| host != at && filters(&conjuncts[at], &conjuncts[host]))
         };
-        while let Some((host, at)) = pair(&parts) {
-            let own = bound.intersection(&parts[at].vars).copied().collect();
-            remove(&mut parts, host, at, &own);
+        while let Some((host, at)) = pair(&conjuncts) {
+            let own = bound.intersection(&conjuncts[at].vars).copied().collect();
+            remove(&mut conjuncts, host, at, &own);
         }
-        while parts.len() > 1 {
+        while conjuncts.len() > 1 {
             let left = |at: &usize| {
                 let mentioned = |var: &VarId| {
-                    (1..parts.len()).any(|other| other != *at && parts[other].vars.contains(var))
+                    (1..conjuncts.len()).any(|other| other != *at && conjuncts[other].vars.contains(var))
                 };
-                let union = parts[0].vars.union(&parts[*at].vars);
+                let union = conjuncts[0].vars.union(&conjuncts[*at].vars);
                 let left = union.filter(|var| !bound.contains(var) || mentioned(var)).count();
-                (parts[0].vars.is_disjoint(&parts[*at].vars), left)
+                (conjuncts[0].vars.is_disjoint(&conjuncts[*at].vars), left)
             };
-            let next = (1..parts.len()).min_by_key(left).expect("there is another part");
-            remove(&mut parts, 0, next, bound);
+            let next = (1..conjuncts.len()).min_by_key(left).expect("there is another conjunct");
+            remove(&mut conjuncts, 0, next, bound);
         }
-        parts.remove(0).recipe
+        conjuncts.remove(0).recipe
     }
 
     #[test]
@@ -258,28 +261,29 @@ mod tests {
         };
         for _ in 0..3_000 {
             let (count, vars) = (1 + random(9), 1 + random(7));
-            let parts: Vec<Part<String>> = (0..count)
-                .map(|at| Part {
+            let conjuncts: Vec<Conjunct<String>> = (0..count)
+                .map(|at| Conjunct {
                     recipe: at.to_string(),
                     vars: (0..random(4)).map(|_| VarId(random(vars) as u32)).collect(),
                     heavy: random(3) == 0,
                 })
                 .collect();
             let bound = (0..vars as u32).map(VarId).filter(|_| random(2) == 0).collect();
-            let fast = join_all(parts.clone(), &bound, &mut || true, joined).map(|part| part.recipe);
-            assert_eq!(fast, Some(by_definition(parts.clone(), &bound)), "{parts:?} {bound:?}");
+            let fast =
+                join_all(conjuncts.clone(), &bound, &mut || true, joined).map(|conjunct| conjunct.recipe);
+            assert_eq!(fast, Some(by_definition(conjuncts.clone(), &bound)), "{conjuncts:?} {bound:?}");
         }
     }
 
     #[test]
     fn it_stops_when_it_is_told_to() {
-        let part = |at: u32| Part { recipe: at.to_string(), vars: [VarId(at)].into(), heavy: false };
-        let parts: Vec<Part<String>> = (0..100).map(part).collect();
+        let conjunct = |at: u32| Conjunct { recipe: at.to_string(), vars: [VarId(at)].into(), heavy: false };
+        let conjuncts: Vec<Conjunct<String>> = (0..100).map(conjunct).collect();
         let mut left = 10;
         let mut go_on = || {
             left -= 1;
             left > 0
         };
-        assert!(join_all(parts, &BTreeSet::new(), &mut go_on, joined).is_none());
+        assert!(join_all(conjuncts, &BTreeSet::new(), &mut go_on, joined).is_none());
     }
 }

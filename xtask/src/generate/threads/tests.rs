@@ -1,8 +1,8 @@
-//! Room `xtask`: random programs with threads are correct, varied, and mostly small enough to judge.
+//! Room `xtask`: random programs with threads are correct, varied, and mostly small enough for the oracle.
 
 use super::*;
 use postbop_ir::Schedule;
-use postbop_ir::interleave::{Answer, Limits, interleave};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 
 #[test]
 fn programs_are_correct_and_mostly_small_enough_to_judge() {
@@ -19,9 +19,9 @@ fn programs_are_correct_and_mostly_small_enough_to_judge() {
         );
         let program = reading.program.expect("no errors");
         assert_eq!(postbop_ir::validate(&program), [], "{source}");
-        assert!(program.threads.len() > 1, "{source}");
+        assert!(program.threads().len() > 1, "{source}");
         let targets: Vec<_> =
-            program.labels.iter().filter(|label| label.name == "ERR").map(|label| label.loc).collect();
+            program.labels().iter().filter(|label| label.name == "ERR").map(|label| label.loc).collect();
         assert!(!targets.is_empty(), "{source}");
         match interleave(&program, Schedule::Switches(3), limits).at(&targets) {
             Answer::Reached(_) => reached += 1,

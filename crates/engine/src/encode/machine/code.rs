@@ -10,7 +10,7 @@ use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, VarId};
 use postbop_kit::bits;
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 /// An operator over fields.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +79,7 @@ pub struct Compiled {
     pub choices: Vec<Type>,
 }
 
-/// A program made ready to run, piece by piece.
+/// A program made ready to run, piece by piece. Several engines may use it at once.
 pub struct Machine<'a> {
     /// The program.
     pub program: &'a Program,
@@ -90,8 +90,8 @@ pub struct Machine<'a> {
     /// Which procedures and edges are alike.
     pub kin: Kin,
     /// By classes.
-    layouts: Vec<OnceCell<Layout>>,
-    edges: Vec<OnceCell<Box<Compiled>>>,
+    layouts: Vec<OnceLock<Layout>>,
+    edges: Vec<OnceLock<Box<Compiled>>>,
 }
 
 impl<'a> Machine<'a> {
@@ -113,15 +113,15 @@ impl<'a> Machine<'a> {
     /// The machine of a program with threads, in which every procedure has all globals.
     pub fn threads(program: &'a Program) -> Self {
         let scopes = Scopes::full(program);
-        let named: Vec<VarId> = program.atomic.into_iter().collect();
+        let named: Vec<VarId> = program.atomic().into_iter().collect();
         let live = Live::threads(program, &scopes, &named);
         Machine::with(program, scopes, live)
     }
 
     fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
         let kin = Kin::new(program, &scopes, &live);
-        let layouts = (0..kin.proc_classes).map(|_| OnceCell::new()).collect();
-        let edges = (0..kin.edge_classes).map(|_| OnceCell::new()).collect();
+        let layouts = (0..kin.proc_classes).map(|_| OnceLock::new()).collect();
+        let edges = (0..kin.edge_classes).map(|_| OnceLock::new()).collect();
         Machine { program, scopes, live, kin, layouts, edges }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Machine<'a> {
 
     /// Whom an edge calls.
     pub fn callee(&self, id: EdgeId) -> ProcId {
-        match self.program.edges[id].action {
+        match self.program.edges()[id].action {
             Action::Call { callee, .. } => callee,
             _ => unreachable!("only calls have callees"),
         }
@@ -160,7 +160,7 @@ impl<'a> Machine<'a> {
 
     /// Opens the fields that do not matter at a location.
     pub fn forget(&self, loc: LocId, row: &mut [u64]) {
-        let layout = self.layout(self.program.locs[loc].proc);
+        let layout = self.layout(self.program.locs()[loc].proc);
         let live = self.live.at(self.program, loc);
         for (at, field) in layout.fields.iter().enumerate() {
             if !bits::contains(live, at) {
@@ -178,14 +178,14 @@ struct Compiler<'m, 'a> {
 
 impl Compiler<'_, '_> {
     fn compile(mut self) -> Compiled {
-        let edge = &self.machine.program.edges[self.id];
-        let proc = self.machine.program.locs[edge.from].proc;
+        let edge = &self.machine.program.edges()[self.id];
+        let proc = self.machine.program.locs()[edge.from].proc;
         let code = match &edge.action {
             Action::Assume(condition) => {
                 Code::Update { sets: Vec::new(), guard: Some(self.formula(condition, proc, &[])) }
             }
             Action::Havoc(vars) => {
-                let any = |&var: &VarId| Expr::choice(self.machine.program.vars[var].ty);
+                let any = |&var: &VarId| Expr::choice(self.machine.program.vars()[var].ty);
                 let values: Vec<Expr> = vars.iter().map(any).collect();
                 self.update(proc, edge.to, vars, &values, None)
             }
@@ -247,7 +247,7 @@ impl Compiler<'_, '_> {
         results: &[Option<VarId>],
     ) -> Call {
         let machine = self.machine;
-        let entry = machine.program.procs[callee].entry;
+        let entry = machine.program.procs()[callee].entry;
         let touched = machine.scopes.globals(callee);
         let mut passed = Vec::with_capacity(args.len());
         for (at, value) in args.iter().enumerate() {
@@ -292,9 +292,9 @@ impl Compiler<'_, '_> {
         let mut code = Vec::with_capacity(expr.code.len());
         for &op in &expr.code {
             code.push(match op {
-                Op::Const(ty, value) => Ins::Const(ty, value),
+                Op::Const(ty, value) => Ins::Const(ty, value.get()),
                 Op::Var(var) => Ins::Field(self.field(proc, var) as u32),
-                Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars[var].ty),
+                Op::Next(var) => Ins::Next(next(var) as u32, self.machine.program.vars()[var].ty),
                 Op::Choice(ty) => {
                     self.choices.push(ty);
                     Ins::Choice(self.choices.len() as u32 - 1)

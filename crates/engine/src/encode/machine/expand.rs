@@ -22,7 +22,7 @@ use super::layout::{Field, Row};
 use super::value::{NONE, Val, binary, ite, unary};
 use crate::budget::Budget;
 use crate::verdict::Why;
-use postbop_ir::{LocId, Op};
+use postbop_ir::{LocId, Op, Value};
 
 /// A hole narrowed to a range.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +77,7 @@ pub enum Goal<'a> {
 }
 
 /// The choices of an edge, and the valuation before it.
-pub type Explanation = (Vec<Option<i64>>, Row);
+pub type Explanation = (Vec<Option<Value>>, Row);
 
 /// How much work on one explanation is done between two looks at the budget.
 const PATIENCE: u64 = 1 << 16;
@@ -196,7 +196,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             Some(field) => field.range(),
             None => {
                 let ty = site.edge.choices[hole as usize - site.fields.len()];
-                (ty.min(), ty.max())
+                (ty.min().get(), ty.max().get())
             }
         }
     }
@@ -368,7 +368,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.only = false;
         // What waits here.
         self.out.clear();
-        self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs[site.to].proc).open);
+        self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs()[site.to].proc).open);
         for &field in &call.kept {
             let value = self.one(site, field)?;
             site.fields[field].set(&mut self.out, value);
@@ -422,7 +422,7 @@ impl<'m, 'a> Expander<'m, 'a> {
     fn explanation(&self, site: Site) -> Explanation {
         let choice = |at: usize| {
             let value = self.hole(site, (site.fields.len() + at) as u32);
-            value.single().then_some(value.lo)
+            value.single().then(|| Value::new(value.lo))
         };
         let choices = (0..site.edge.choices.len()).map(choice).collect();
         let mut row = Row::from_slice(site.row);

@@ -62,10 +62,10 @@ impl Kin {
     /// The classes of a program's procedures and edges.
     pub fn new(program: &Program, scopes: &Scopes, live: &Live) -> Self {
         let mut sorter = Sorter::new(program, scopes, live);
-        let procs: Table<ProcId, u32> = program.procs.ids().map(|proc| sorter.proc(proc)).collect();
+        let procs: Table<ProcId, u32> = program.procs().ids().map(|proc| sorter.proc(proc)).collect();
         let proc_classes = sorter.count as usize;
         let mut sorter = Sorter::new(program, scopes, live);
-        let edges = program.edges.iter().map(|edge| sorter.edge(&procs, edge)).collect();
+        let edges = program.edges().iter().map(|edge| sorter.edge(&procs, edge)).collect();
         Kin { procs, proc_classes, edges, edge_classes: sorter.count as usize }
     }
 
@@ -114,7 +114,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn proc(&mut self, proc: ProcId) -> u32 {
-        let data = &self.program.procs[proc];
+        let data = &self.program.procs()[proc];
         if self.live.at(self.program, data.entry).len() > MOST_WORDS {
             return self.fresh();
         }
@@ -129,7 +129,7 @@ impl<'a> Sorter<'a> {
     }
 
     fn edge(&mut self, procs: &Table<ProcId, u32>, edge: &Edge) -> u32 {
-        let proc = self.program.locs[edge.from].proc;
+        let proc = self.program.locs()[edge.from].proc;
         if self.live.at(self.program, edge.from).len() > MOST_WORDS {
             return self.fresh();
         }
@@ -168,7 +168,7 @@ impl<'a> Sorter<'a> {
 
     /// A number for a variable: that of a global, or the place of a local among its procedure's.
     fn var(&self, var: VarId) -> u64 {
-        match self.program.vars[var].scope {
+        match self.program.vars()[var].scope {
             Scope::Global => (var.0 as u64) << 1,
             Scope::Local(_) => (self.scopes.place(var) as u64) << 1 | 1,
         }
@@ -188,7 +188,7 @@ impl<'a> Sorter<'a> {
             let word = match op {
                 Op::Const(ty, value) => {
                     self.row.push(tag(1, number(ty)));
-                    value as u64
+                    value.get() as u64
                 }
                 Op::Var(var) => tag(2, self.var(var)),
                 Op::Next(var) => tag(3, self.var(var)),

@@ -3,7 +3,7 @@
 //! Each field of a procedure gets the bits of its type and one more that says *open*; a field never straddles two
 //! words. An open field's other bits are zero, so equal valuations are equal words.
 
-use postbop_ir::Type;
+use postbop_ir::{Type, Value};
 use smallvec::SmallVec;
 
 /// A valuation. Most take one word or two.
@@ -24,7 +24,7 @@ impl Field {
         1 << (self.shift + self.width)
     }
 
-    /// The value, or nothing if it is open.
+    /// The number, or nothing if it is open.
     pub fn get(self, row: &[u64]) -> Option<i64> {
         let word = row[self.word as usize];
         if word & self.open_bit() != 0 {
@@ -33,7 +33,12 @@ impl Field {
         Some((word >> self.shift & ((1 << self.width) - 1)) as i64 + self.min)
     }
 
-    /// Stores a value, or opens the field.
+    /// The number as the value of a variable.
+    pub fn value(self, row: &[u64]) -> Option<Value> {
+        self.get(row).map(Value::new)
+    }
+
+    /// Stores a number, or opens the field.
     pub fn set(self, row: &mut [u64], value: Option<i64>) {
         let (_, mask) = self.bits();
         let bits = match value {
@@ -73,7 +78,7 @@ impl Layout {
             if used + width + 1 > 64 {
                 (word, used) = (word + 1, 0);
             }
-            let field = Field { word, shift: used, width, min: ty.min(), max: ty.max() };
+            let field = Field { word, shift: used, width, min: ty.min().get(), max: ty.max().get() };
             used += width + 1;
             field
         };

@@ -153,10 +153,10 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                 let steps = steps.into_iter().rev().collect();
                 return Ok(Trace::sequential(segments, known, steps));
             };
-            let caller = self.machine.program.locs[self.past.loc(&from)].proc;
+            let caller = self.machine.program.locs()[self.past.loc(&from)].proc;
             let nothing = self.machine.layout(caller).open.clone();
             let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing))?;
-            let proc = &self.machine.program.procs[proc];
+            let proc = &self.machine.program.procs()[proc];
             let own = |(var, _): &(_, _)| proc.locals[proc.params..].contains(var);
             let step = Step::new(edge, choices).entering(known.into_iter().filter(own).collect());
             walk = Walk { point: from, goal, steps, end: None };
@@ -209,8 +209,8 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
 
     fn explain(&mut self, row: &[u64], edge: EdgeId, goal: Goal) -> Result<Explanation, Why> {
         let program = self.machine.program;
-        let fields = &self.machine.layout(program.locs[program.edges[edge].from].proc).fields;
-        let site = Site { edge: self.machine.edge(edge), to: program.edges[edge].to, fields, row };
+        let fields = &self.machine.layout(program.locs()[program.edges()[edge].from].proc).fields;
+        let site = Site { edge: self.machine.edge(edge), to: program.edges()[edge].to, fields, row };
         let mut explain = || {
             let found = self.expander.explain(site, goal, self.budget)?;
             Ok(found.expect("what an engine found can be explained"))
@@ -231,11 +231,11 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
     /// The procedure of an entry, and what a goal asks of its values.
     fn entry(&self, loc: LocId, goal: &[u64]) -> (ProcId, Known) {
         let program = self.machine.program;
-        let proc = program.locs[loc].proc;
+        let proc = program.locs()[loc].proc;
         let fields = self.machine.layout(proc).fields.iter().enumerate();
         let known = fields.filter_map(|(at, field)| {
             let var = self.machine.scopes.var(program, proc, at)?;
-            Some((var, field.get(goal)?))
+            Some((var, field.value(goal)?))
         });
         let mut entry: Known = known.collect();
         entry.sort_unstable();

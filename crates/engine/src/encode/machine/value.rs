@@ -135,15 +135,15 @@ fn number(op: Op, a: i64, b: i64) -> i64 {
 fn wrapped(ty: Type, value: i128) -> i64 {
     let size = 1i128 << ty.bits().expect("bounded types only");
     let low = value.rem_euclid(size);
-    (if low > ty.max() as i128 { low - size } else { low }) as i64
+    (if low > ty.max().get() as i128 { low - size } else { low }) as i64
 }
 
 /// The range, if it does not wrap; else all of the type.
 fn within(ty: Type, lo: i128, hi: i128) -> (i64, i64) {
-    if lo >= ty.min() as i128 && hi <= ty.max() as i128 {
+    if lo >= ty.min().get() as i128 && hi <= ty.max().get() as i128 {
         (lo as i64, hi as i64)
     } else {
-        (ty.min(), ty.max())
+        (ty.min().get(), ty.max().get())
     }
 }
 
@@ -156,8 +156,9 @@ mod tests {
     fn ranges_cover_what_they_stand_for() {
         for ty in [Type::Uint(2), Type::Int(3)] {
             let ops = [Op::Add(ty), Op::Sub(ty), Op::Mul(ty), Op::Eq, Op::Lt, Op::Le];
+            let (min, max) = (ty.min().get(), ty.max().get());
             let all: Vec<(i64, i64)> =
-                (ty.min()..=ty.max()).flat_map(|lo| (lo..=ty.max()).map(move |hi| (lo, hi))).collect();
+                (min..=max).flat_map(|lo| (lo..=max).map(move |hi| (lo, hi))).collect();
             for op in ops {
                 for (&(alo, ahi), &(blo, bhi)) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {
                     let hole =

@@ -5,14 +5,14 @@
 
 use super::action::{blocks, is_skip};
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Id, ProcId, Segment, Step, Trace};
+use postbop_ir::{Action, Edge, EdgeId, Expr, Id, ProcId, Segment, Step, Trace, Value};
 use rustc_hash::FxHashMap as HashMap;
 
 /// For each edge of a reduced program its run.
-pub struct Lift {
+pub struct EdgeMap {
     /// The edges as written. A run is the number of one of them; or beyond, that of two runs after one another. Runs share
-    /// parts, and would take quadratic room if each were written out.
-    parts: Vec<Part>,
+    /// sources, and would take quadratic room if each were written out.
+    sources: Vec<SourceEdge>,
     joined: Vec<(u32, u32)>,
     /// For each edge its run.
     runs: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct Lift {
 
 /// An edge as written.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct SourceEdge {
     edge: EdgeId,
     /// How many choices it makes.
     pub choices: u32,
@@ -35,14 +35,14 @@ pub struct Part {
     pub blocks: bool,
 }
 
-impl Part {
+impl SourceEdge {
     /// What is to be known of an edge.
     pub fn new(id: EdgeId, edge: &Edge) -> Self {
         let choices = match &edge.action {
             Action::Havoc(vars) => vars.len(),
             action => action.exprs().flat_map(Expr::choices).count(),
         };
-        Part {
+        SourceEdge {
             edge: id,
             choices: choices as u32,
             calls: matches!(edge.action, Action::Call { .. }),
@@ -52,10 +52,10 @@ impl Part {
     }
 }
 
-impl Lift {
+impl EdgeMap {
     /// Runs over these edges as written, none of which is an edge of the reduced program yet.
-    pub fn new(parts: Vec<Part>, joined: Vec<(u32, u32)>) -> Self {
-        Lift { parts, joined, runs: Vec::new(), origins: Vec::new(), entries: HashMap::default() }
+    pub fn new(sources: Vec<SourceEdge>, joined: Vec<(u32, u32)>) -> Self {
+        EdgeMap { sources, joined, runs: Vec::new(), origins: Vec::new(), entries: HashMap::default() }
     }
 
     /// Adds the next edge with its run, and which of the run's choices its own are, if they are not simply the same.
@@ -88,13 +88,13 @@ impl Lift {
     }
 
     /// Writes out the run of an edge.
-    fn run(&self, edge: EdgeId, run: &mut Vec<Part>) {
+    fn run(&self, edge: EdgeId, run: &mut Vec<SourceEdge>) {
         run.clear();
         let mut stack = vec![self.runs[edge.index()]];
         while let Some(top) = stack.pop() {
-            match (top as usize).checked_sub(self.parts.len()) {
+            match (top as usize).checked_sub(self.sources.len()) {
                 Some(at) => stack.extend([self.joined[at].1, self.joined[at].0]),
-                None => run.push(self.parts[top as usize]),
+                None => run.push(self.sources[top as usize]),
             }
         }
     }
@@ -105,16 +105,16 @@ impl Lift {
         for step in steps {
             self.run(step.edge, &mut run);
             let mut outcomes = Vec::new();
-            let count: u32 = run.iter().map(|part| part.choices).sum();
+            let count: u32 = run.iter().map(|source| source.choices).sum();
             if count > 0 {
                 outcomes = self.outcomes(step, count as usize);
             }
             let mut outcomes = outcomes.into_iter();
-            for part in &run {
-                let choices = outcomes.by_ref().take(part.choices as usize).collect();
-                let plain = Step::new(part.edge, choices);
-                let enters = part.calls && step.call.is_none();
-                lifted.push(match step.call.filter(|_| part.calls) {
+            for source in &run {
+                let choices = outcomes.by_ref().take(source.choices as usize).collect();
+                let plain = Step::new(source.edge, choices);
+                let enters = source.calls && step.call.is_none();
+                lifted.push(match step.call.filter(|_| source.calls) {
                     Some(call) => plain.back(call),
                     None if enters => plain.entering(step.locals().to_vec()),
                     None => plain,
@@ -129,7 +129,7 @@ impl Lift {
     }
 
     /// The outcomes of all choices of a run.
-    fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<i64>> {
+    fn outcomes(&self, step: &Step, count: usize) -> Vec<Option<Value>> {
         match self.origins.binary_search_by_key(&step.edge.0, |(edge, _)| *edge) {
             Err(_) => step.choices().to_vec(),
             Ok(found) => {

@@ -15,12 +15,13 @@
 //! Exponential in everything, and endless where a recursion is. Configurations beyond a depth of the stack, or beyond a
 //! number of them, are left out, and from then on no location is called unreachable.
 
+use crate::bfs::{Configuration, Pending, next_configurations};
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::program::{Edge, Program};
 use crate::step::{Places, Valuation};
 use crate::task::Schedule;
 use crate::types::Type;
-use crate::walk::{Configuration, Pending, successors};
+use crate::value::Value;
 use std::collections::HashSet;
 
 /// How far to look.
@@ -75,13 +76,13 @@ impl Found {
 struct Stack {
     pending: Vec<Pending>,
     loc: LocId,
-    locals: Vec<i64>,
+    locals: Vec<Value>,
 }
 
 /// All there is at one moment of a run.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Moment {
-    globals: Vec<i64>,
+    globals: Vec<Value>,
     /// The stacks of the threads; none of one that has not run yet.
     stacks: Vec<Option<Stack>>,
     /// The thread that runs, and whether it has made a step in this context.
@@ -95,11 +96,11 @@ fn is_small(program: &Program, most: usize) -> bool {
         let bits: usize = types.map(|ty| ty.bits().map_or(64, usize::from)).sum();
         bits < 40 && 1usize << bits <= most
     };
-    let of = |var: &VarId| program.vars[*var].ty;
+    let of = |var: &VarId| program.vars()[*var].ty;
     let choices = |edge: &Edge| fits(&mut program.choices(&edge.action));
     fits(&mut program.globals().map(|var| of(&var)))
-        && program.procs.iter().all(|proc| fits(&mut proc.locals.iter().map(of)))
-        && program.edges.iter().all(choices)
+        && program.procs().iter().all(|proc| fits(&mut proc.locals.iter().map(of)))
+        && program.edges().iter().all(choices)
 }
 
 /// Looks at all runs within a schedule, as far as the limits go.
@@ -109,14 +110,14 @@ pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Foun
         places: Places::new(program),
         limits,
         seen: HashSet::new(),
-        found: Found { least: Table::filled(program.locs.len(), None), cut: None },
+        found: Found { least: Table::filled(program.locs().len(), None), cut: None },
         level: 0,
     };
     if !is_small(program, limits.configurations) {
         search.found.cut = Some(0);
         return search.found;
     }
-    let threads = program.threads.len();
+    let threads = program.threads().len();
     let starts = search.prologue();
     match schedule {
         Schedule::Switches(most) => {
@@ -165,7 +166,7 @@ impl Search<'_> {
     }
 
     fn fits(&self, vars: impl Iterator<Item = crate::ids::VarId>) -> bool {
-        let bits: u32 = vars.map(|var| self.program.vars[var].ty.bits().map_or(64, u32::from)).sum();
+        let bits: u32 = vars.map(|var| self.program.vars()[var].ty.bits().map_or(64, u32::from)).sum();
         bits < 30 && 1 << bits <= self.limits.configurations
     }
 
@@ -177,13 +178,13 @@ impl Search<'_> {
             return Vec::new();
         }
         let all = self.places.all_globals(program);
-        let ends: Vec<Vec<i64>> = match program.prologue {
+        let ends: Vec<Vec<Value>> = match program.prologue() {
             None => all,
             Some(prologue) => {
                 let start = |globals| Moment { globals, stacks: vec![None], running: 0, moved: false };
                 let starts: Vec<Moment> = all.into_iter().map(start).collect();
                 let open = starts.iter().flat_map(|start| self.begin(start, 0, prologue)).collect();
-                let exit = program.procs[prologue].exit;
+                let exit = program.procs()[prologue].exit;
                 let all = self.contexts(open);
                 let ended =
                     |moment: &Moment| moment.stacks[0].as_ref().is_some_and(|stack| stack.loc == exit);
@@ -191,8 +192,8 @@ impl Search<'_> {
             }
         };
         self.seen.clear();
-        let ends: HashSet<Vec<i64>> = ends.into_iter().collect();
-        let none = vec![None; program.threads.len()];
+        let ends: HashSet<Vec<Value>> = ends.into_iter().collect();
+        let none = vec![None; program.threads().len()];
         let first = |globals| Moment { globals, stacks: none.clone(), running: 0, moved: false };
         ends.into_iter().map(first).collect()
     }
@@ -201,13 +202,13 @@ impl Search<'_> {
     fn enter(&self, from: &Moment, thread: usize) -> Vec<Moment> {
         match from.stacks[thread] {
             Some(_) => vec![Moment { running: thread, moved: false, ..from.clone() }],
-            None => self.begin(from, thread, self.program.threads[ThreadId::new(thread)].main),
+            None => self.begin(from, thread, self.program.threads()[ThreadId::new(thread)].main),
         }
     }
 
     /// The moments at which a thread is at the entry of its first procedure.
     fn begin(&self, from: &Moment, thread: usize, proc: ProcId) -> Vec<Moment> {
-        let loc = self.program.procs[proc].entry;
+        let loc = self.program.procs()[proc].entry;
         let start = |locals| {
             let mut moment = Moment { running: thread, moved: false, ..from.clone() };
             moment.stacks[thread] = Some(Stack { pending: Vec::new(), loc, locals });
@@ -220,11 +221,12 @@ impl Search<'_> {
     fn may_leave(&self, moment: &Moment) -> bool {
         let program = self.program;
         let Some(stack) = &moment.stacks[moment.running] else { return true };
-        let main = program.threads[ThreadId::new(moment.running)].main;
-        let ended = stack.pending.is_empty() && stack.loc == program.procs[main].exit;
+        let main = program.threads()[ThreadId::new(moment.running)].main;
+        let ended = stack.pending.is_empty() && stack.loc == program.procs()[main].exit;
         let valuation = Valuation { globals: moment.globals.clone(), locals: Vec::new() };
-        let atomic = program.atomic.is_some_and(|atomic| self.places.read(program, &valuation, atomic) != 0);
-        ended || !program.locs[stack.loc].inner && !atomic
+        let atomic =
+            program.atomic().is_some_and(|atomic| self.places.read(program, &valuation, atomic).is_true());
+        ended || !program.locs()[stack.loc].inner && !atomic
     }
 
     /// Everything that the running threads can come to without a switch, and has not been seen before.
@@ -257,7 +259,7 @@ impl Search<'_> {
         }
         let valuation = Valuation { globals: from.globals.clone(), locals: stack.locals };
         let here = Configuration { stack: stack.pending, loc: stack.loc, valuation };
-        let Some(next) = successors(self.program, &self.places, &here) else {
+        let Some(next) = next_configurations(self.program, &self.places, &here) else {
             self.cut();
             return Vec::new();
         };

@@ -1,0 +1,85 @@
+//! Room `engine/explicit`: the search for shortest runs.
+//!
+//! # Idea
+//!
+//! Contexts are taken from a heap, by the number of steps from the start of the run to them. That number is the distance
+//! of their entry plus the steps inside the procedure, where a completed call counts all its steps; no derivation leads
+//! to a smaller number than those it starts from, so the first time a context is taken its number is final. This is
+//! Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
+
+use super::search::{Found, Order, Search};
+use super::store::Parent;
+use postbop_ir::Length;
+use postbop_kit::rows::Full;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// By the number of steps.
+#[derive(Default)]
+pub struct Nearest {
+    /// Contexts by the number of steps from the start.
+    heap: BinaryHeap<Reverse<(Length, u32)>>,
+    /// For each row its steps from its entry.
+    steps: Vec<Option<Length>>,
+    taken: Vec<bool>,
+    /// The context whose edges are followed, and how far.
+    current: Option<(u32, usize, bool)>,
+}
+
+impl Order for Nearest {
+    fn added(&mut self, rows: usize, steps: Option<Length>) {
+        self.steps.resize(rows, steps);
+        self.taken.resize(rows, false);
+    }
+
+    fn steps_to(&self, row: u32) -> Length {
+        self.steps.get(row as usize).and_then(Option::clone).unwrap_or(Length::ZERO)
+    }
+
+    fn found(search: &mut Search<Self>, context: u32, _: bool, origin: Parent, steps: Length) {
+        search.order.added(search.store.len(), None);
+        let known = &mut search.order.steps[context as usize];
+        if known.as_ref().is_none_or(|known| steps < *known) {
+            let entry = search.store.entry_of(context) as usize;
+            let total = search.store.entries[entry].distance.clone() + &steps;
+            *known = Some(steps);
+            search.store.set_origin(context, origin);
+            search.order.heap.push(Reverse((total, context)));
+        }
+    }
+
+    /// Finishes the work that the last context led to, then takes the next context.
+    fn advance(search: &mut Search<Self>) -> Result<bool, Full> {
+        if !search.work.is_empty() {
+            return search.work_on();
+        }
+        if let Some((context, at, first)) = search.order.current.take() {
+            return drain(search, context, at, first).map(|()| true);
+        }
+        let Some(Reverse((_, context))) = search.order.heap.pop() else { return Ok(false) };
+        if std::mem::replace(&mut search.order.taken[context as usize], true) {
+            return Ok(true);
+        }
+        search.targets.reach(search.store.loc(context), &context);
+        if search.is_exit(context) {
+            search.exit(context);
+        } else {
+            search.order.current = Some((context, 0, true));
+        }
+        Ok(true)
+    }
+}
+
+/// Follows the edges of a context until there are none or it takes long.
+fn drain(search: &mut Search<Nearest>, context: u32, mut at: usize, mut first: bool) -> Result<(), Full> {
+    loop {
+        let found = search.expand(context, &mut at, 0, &mut first);
+        if let Found::Paused = found {
+            search.order.current = Some((context, at, first));
+            return Ok(());
+        }
+        if !search.follow(context, found)? {
+            return Ok(());
+        }
+    }
+}
