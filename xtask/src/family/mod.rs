@@ -7,14 +7,19 @@ mod choices;
 mod classic;
 mod flow;
 mod integers;
+mod noise;
 mod random;
+mod scope;
 mod shape;
+
+use postbop_ir::{LocId, Program};
 
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
      quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
      ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | permute K | havoc K | \
-     choosy K | adder K | privates N, and each of these with -bug | counter BITS | counter-safe BITS | \
+     choosy K | adder K | privates N | slam SEED VARS PROCS STATEMENTS | sparse SEED GLOBALS PROCS STATEMENTS | \
+     mutual SEED GLOBALS PROCS STATEMENTS | scope SEED VARS PROCS, and each of these with -bug | counter BITS | counter-safe BITS | \
      doubling N | asserts N | nested N | params N";
 
 /// One program of a family.
@@ -39,6 +44,15 @@ impl Instance {
             None => format!("// target: {}\n", self.target),
         };
         format!("{verdict}// {}\n", self.name)
+    }
+
+    /// The program graph of the source, and the locations of the target.
+    pub fn read(&self) -> (Program, Vec<LocId>) {
+        let reading = postbop_front::read(self.source.as_bytes(), Default::default());
+        let program = reading.program.unwrap_or_else(|| panic!("{}: no program", self.name));
+        let labels = program.labels().iter().filter(|label| label.name == self.target);
+        let locs = labels.map(|label| label.loc).collect();
+        (program, locs)
     }
 }
 
@@ -69,7 +83,7 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
         ("nested", &[n @ (1..)]) => (shape::nested(n), "ERR", Some(true)),
         ("params", &[n @ (2..)]) => (shape::params(n), "ERR", Some(false)),
         _ => match spoilable(family, parameters) {
-            Some(source) => (source, "ERR", Some(family.ends_with(BUG))),
+            Some((source, expected)) => (source, "ERR", expected),
             None => {
                 let problem =
                     format!("no family `{family}` with parameters {parameters:?}; there are {USAGE}");
@@ -84,13 +98,13 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
 /// What a family's name ends with if one value is spoilt, so that the target is reached.
 const BUG: &str = "-bug";
 
-/// The program of a family that exists with a bug and without.
-fn spoilable(family: &str, parameters: &[u64]) -> Option<String> {
+/// The program of a family that exists with a bug and without, and whether the bug is reached, where that is sure.
+fn spoilable(family: &str, parameters: &[u64]) -> Option<(String, Option<bool>)> {
     let (name, bug) = match family.strip_suffix(BUG) {
         Some(name) => (name, true),
         None => (family, false),
     };
-    Some(match (name, parameters) {
+    let source = match (name, parameters) {
         ("ident", &[k @ (1..)]) => flow::ident(k, false, bug),
         ("swapret", &[k @ (1..)]) => flow::ident(k, true, bug),
         ("recpass", &[k @ (1..)]) => flow::recpass(k, bug),
@@ -105,8 +119,24 @@ fn spoilable(family: &str, parameters: &[u64]) -> Option<String> {
         ("choosy", &[k @ (1..)]) => choices::choosy(k, bug),
         ("adder", &[k @ (1..)]) => choices::adder(k, bug),
         ("privates", &[n @ (1..)]) => choices::privates(n, bug),
-        _ => return None,
-    })
+        ("scope", &[seed, vars @ (1..), procs @ (10..)]) => scope::scope(seed, vars, procs, bug),
+        _ => {
+            let source = noisy(name, parameters, bug)?;
+            return Some((source, (!bug).then_some(false)));
+        }
+    };
+    Some((source, Some(bug)))
+}
+
+/// The program of a family in which noise decides whether the bug is reached.
+fn noisy(name: &str, parameters: &[u64], bug: bool) -> Option<String> {
+    let &[seed, vars, procs @ (1..), statements] = parameters else { return None };
+    match name {
+        "slam" if vars >= 2 => Some(noise::slam(seed, vars, procs, statements, bug)),
+        "sparse" if vars >= 3 => Some(noise::sparse(seed, vars, procs, statements, bug)),
+        "mutual" if vars >= 3 => Some(noise::mutual(seed, vars, procs, statements, bug)),
+        _ => None,
+    }
 }
 
 /// Names with commas between them.
@@ -188,10 +218,7 @@ mod tests {
     fn the_judge_agrees_with_the_construction() {
         let mut decided = 0;
         for instance in small() {
-            let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
-            let program = reading.program.unwrap_or_else(|| panic!("{}: no program", instance.name));
-            let labels = program.labels().iter().filter(|label| label.name == instance.target);
-            let locs: Vec<_> = labels.map(|label| label.loc).collect();
+            let (program, locs) = instance.read();
             let (Ok(least), Some(expected)) =
                 (postbop_ir::oracle::oracle(&program, &[&locs], 200_000), instance.expected)
             else {
@@ -205,10 +232,7 @@ mod tests {
 
     /// The counters of engine `summary`, which must give the expected answer.
     fn by_summary(instance: &Instance) -> Stats {
-        let reading = postbop_front::read(instance.source.as_bytes(), Default::default());
-        let program = reading.program.unwrap();
-        let labels = program.labels().iter().filter(|label| label.name == instance.target);
-        let locs = labels.map(|label| label.loc).collect();
+        let (program, locs) = instance.read();
         let queries = [Query::reach(instance.target, locs)];
         let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
         let summary = EngineChoice::named("summary").unwrap();
@@ -252,7 +276,16 @@ mod tests {
 
     #[test]
     fn random_families_depend_on_their_seed_alone() {
-        for (family, rest) in [("driver", &[6, 4, 3][..]), ("wide", &[8, 3]), ("term", &[20])] {
+        let families = [
+            ("driver", &[6, 4, 3][..]),
+            ("wide", &[8, 3]),
+            ("term", &[20]),
+            ("slam", &[4, 2, 4]),
+            ("sparse", &[4, 2, 4]),
+            ("mutual-bug", &[4, 2, 4]),
+            ("scope-bug", &[4, 10]),
+        ];
+        for (family, rest) in families {
             let of = |seed: u64| instance(family, &[&[seed], rest].concat()).unwrap().source;
             assert_eq!(of(1), of(1));
             assert_ne!(of(1), of(2));
@@ -264,6 +297,8 @@ mod tests {
         assert!(instance("T", &[]).is_err());
         assert!(instance("T", &[0]).is_err());
         assert!(instance("open", &[2, 3]).is_err());
+        assert!(instance("scope", &[1, 600, 9]).is_err());
+        assert!(instance("slam", &[1, 1, 2, 2]).is_err() && instance("mutual-bug", &[1, 2, 2, 2]).is_err());
         assert!(instance("nosuch", &[1]).unwrap_err().contains("nosuch"));
     }
 

@@ -153,7 +153,7 @@ impl<'i> Search<'i, '_> {
         Ok(false)
     }
 
-    /// Guesses lemmas for a component from those that it has, and keeps those that hold together; whether there are new ones.
+    /// Guesses lemmas for a component and those it calls from those that are known, and keeps those that hold together; whether there are new ones.
     pub fn conjecture(&mut self, component: usize) -> Result<bool, Why> {
         let mut shapes: Vec<(&Shape, u32)> = self
             .shapes
@@ -164,7 +164,8 @@ impl<'i> Search<'i, '_> {
         shapes.sort_unstable_by_key(|&(shape, count)| (Reverse(count), shape));
         shapes.truncate(CONJECTURES);
         let mut guesses: Vec<(Relation, Cube)> = Vec::new();
-        for &member in &self.members[component] {
+        // What the component calls has to keep to a lemma as well; components are numbered callees first.
+        for &member in self.members[..=component].iter().flatten() {
             let relation = Relation::from_index(member);
             let cubes = shapes.iter().filter_map(|(shape, _)| self.express(relation, shape));
             let cubes = cubes.filter(|cube| !self.known[member as usize].excludes(cube, ALL));
