@@ -5,7 +5,11 @@
 //! commit it measured: the file only grows, and two dates can be compared. A verdict other than the one the family's
 //! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
 
+mod instances;
+
 use crate::family::{self, Instance};
+use crate::peers::{self, Pairing, Z3};
+use instances::{INSTANCES, NOISY};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,65 +19,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long after its time limit a run may take to say so.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What is measured: families and parameters, easy ones first.
-const INSTANCES: &[(&str, &[u64])] = &[
-    ("T", &[800]),
-    ("T", &[5_000]),
-    ("T", &[20_000]),
-    ("Tsafe", &[800]),
-    ("Tsafe", &[5_000]),
-    ("Tsafe", &[20_000]),
-    ("locks", &[100]),
-    ("locks-bug", &[100]),
-    ("open", &[60, 3]),
-    ("deep", &[1_000]),
-    ("deep", &[100_000]),
-    ("deep-safe", &[1_000]),
-    ("deep-safe", &[100_000]),
-    ("quicksort", &[4]),
-    ("quicksort", &[8]),
-    ("quicksort", &[16]),
-    ("quicksort", &[32]),
-    ("driver", &[2, 100, 10, 12]),
-    ("driver", &[5, 600, 10, 12]),
-    ("driver", &[4, 300, 16, 16]),
-    ("wide", &[1, 8, 3]),
-    ("wide", &[1, 16, 3]),
-    ("term", &[2, 30]),
-    ("term", &[2, 36]),
-    ("term", &[4, 20]),
-    ("term", &[4, 40]),
-    ("ident", &[60]),
-    ("ident-bug", &[60]),
-    ("swapret", &[60]),
-    ("swapret-bug", &[60]),
-    ("recpass", &[60]),
-    ("recpass-bug", &[60]),
-    ("getters", &[60]),
-    ("getters-bug", &[60]),
-    ("pairs", &[60]),
-    ("pairs-bug", &[60]),
-    ("restore", &[60]),
-    ("restore-bug", &[60]),
-    ("chain", &[50, 60]),
-    ("chain-bug", &[50, 60]),
-    ("faraway", &[60, 60]),
-    ("faraway-bug", &[60, 60]),
-    ("reverse", &[60]),
-    ("reverse-bug", &[60]),
-    ("permute", &[60]),
-    ("permute-bug", &[60]),
-    ("havoc", &[60]),
-    ("havoc-bug", &[60]),
-    ("choosy", &[60]),
-    ("choosy-bug", &[60]),
-    ("adder", &[60]),
-    ("adder-bug", &[60]),
-    ("privates", &[1_000]),
-    ("privates-bug", &[1_000]),
-    ("counter", &[18]),
-    ("counter-safe", &[18]),
-];
+/// The most seconds for a run of a noisy instance.
+const NOISY_TIMEOUT: u64 = 5;
+
+/// An instance, the engines that are asked about it, and the seconds for each.
+struct Trial {
+    instance: Instance,
+    engines: Vec<String>,
+    timeout: u64,
+}
 
 /// What to measure, and how.
 #[derive(Debug)]
@@ -86,6 +40,8 @@ pub struct Plan {
     pub timeout: u64,
     /// Where the lines go, instead of the dated file.
     pub out: Option<PathBuf>,
+    /// Whether Z3 is asked as well, if it is there.
+    pub peers: bool,
 }
 
 /// One measured run.
@@ -112,31 +68,84 @@ pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, Strin
     let mut file = file.map_err(|problem| format!("{}: {problem}", out.display()))?;
     let commit = commit(root);
     let mut wrong = Vec::new();
-    println!("{:<22} {:<17} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
-    for instance in instances(plan)? {
-        let mut verdicts: Vec<String> = Vec::new();
-        for engine in engines(plan)? {
-            let run = measure(&instance, &engine, binary, plan.timeout)?;
+    let z3 = if plan.peers { find_peer() } else { None };
+    println!("{:<24} {:<17} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
+    let mut pairings = Vec::new();
+    for trial in trials(plan)? {
+        let mut runs = Vec::new();
+        let ours = trial.engines.iter().map(|engine| measure(&trial, engine, binary));
+        let theirs = z3.iter().map(|&z3| measure_peer(&trial, z3));
+        for run in ours.chain(theirs) {
+            let run = run?;
             println!("{}", run.row());
             let line = run.line(&date, commit.as_deref());
             writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
             wrong.extend(run.complaint());
-            verdicts.extend(matches!(run.verdict.as_str(), "holds" | "violated").then_some(run.verdict));
+            runs.push(run);
         }
-        if verdicts.windows(2).any(|pair| pair[0] != pair[1]) {
-            wrong.push(format!("{}: engines differ: {}", instance.name, verdicts.join(", ")));
-        }
+        wrong.extend(difference(&runs));
+        pairings.extend(z3.map(|_| pairing(&trial, &runs)));
+    }
+    if !pairings.is_empty() {
+        peers::table(&pairings).iter().for_each(|line| println!("{line}"));
     }
     println!("kept in {}", out.display());
     Ok(wrong)
 }
 
-fn instances(plan: &Plan) -> Result<Vec<Instance>, String> {
-    let all: Result<Vec<Instance>, String> =
-        INSTANCES.iter().map(|(name, parameters)| family::instance(name, parameters)).collect();
-    let wanted = |instance: &Instance| plan.filter.as_ref().is_none_or(|part| instance.name.contains(part));
-    let chosen: Vec<Instance> = all?.into_iter().filter(wanted).collect();
-    if chosen.is_empty() { Err("no instance has such a name".into()) } else { Ok(chosen) }
+/// Z3, if it is there; otherwise the bench goes on without it.
+fn find_peer() -> Option<Z3> {
+    match Z3::find() {
+        Some((z3, version)) => {
+            println!("side by side with {version}");
+            Some(z3)
+        }
+        None => {
+            println!("no Z3 here: neither a binary `z3` nor the Python package `z3-solver`");
+            None
+        }
+    }
+}
+
+/// What is wrong with the verdicts on one instance, beside each other.
+fn difference(runs: &[Run]) -> Option<String> {
+    let verdicts: Vec<String> = runs
+        .iter()
+        .filter(|run| run.answers())
+        .map(|run| format!("{} {}", run.engine, run.verdict))
+        .collect();
+    let mut answers = runs.iter().filter(|run| run.answers()).map(|run| &run.verdict);
+    let first = answers.next()?;
+    answers
+        .any(|verdict| verdict != first)
+        .then(|| format!("{}: answers differ: {}", runs[0].instance, verdicts.join(", ")))
+}
+
+/// The fastest of our runs that answered, beside that of Z3.
+fn pairing(trial: &Trial, runs: &[Run]) -> Pairing {
+    let (theirs, ours): (Vec<&Run>, Vec<&Run>) =
+        runs.iter().filter(|run| run.answers()).partition(|run| run.engine == peers::NAME);
+    let fastest = ours.into_iter().min_by(|one, other| one.milliseconds.total_cmp(&other.milliseconds));
+    Pairing {
+        instance: trial.instance.name.clone(),
+        ours: fastest.map(|run| (run.engine.clone(), run.milliseconds)),
+        theirs: theirs.first().map(|run| run.milliseconds),
+        limit: trial.timeout as f64 * 1e3,
+    }
+}
+
+fn trials(plan: &Plan) -> Result<Vec<Trial>, String> {
+    let engines = engines(plan)?;
+    let trial = |&(family, parameters): &(&str, &[u64]), noisy: bool| {
+        let mut engines = engines.clone();
+        engines.retain(|engine| !noisy || plan.engine.is_some() || !engine.starts_with("fixpoint"));
+        let timeout = if noisy { plan.timeout.min(NOISY_TIMEOUT) } else { plan.timeout };
+        family::instance(family, parameters).map(|instance| Trial { instance, engines, timeout })
+    };
+    let all = INSTANCES.iter().map(|row| trial(row, false)).chain(NOISY.iter().map(|row| trial(row, true)));
+    let mut all = all.collect::<Result<Vec<Trial>, String>>()?;
+    all.retain(|trial| plan.filter.as_ref().is_none_or(|part| trial.instance.name.contains(part)));
+    if all.is_empty() { Err("no instance has such a name".into()) } else { Ok(all) }
 }
 
 /// The engines to compare, and `auto`.
@@ -151,36 +160,80 @@ fn engines(plan: &Plan) -> Result<Vec<String>, String> {
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
 }
 
-/// Runs the binary on an instance, in a folder of its own.
-fn measure(instance: &Instance, engine: &str, binary: &Path, timeout: u64) -> Result<Run, String> {
-    let folder = std::env::temp_dir().join(format!("postbop-bench-{}", std::process::id()));
-    let problem = |problem: std::io::Error| format!("{}: {problem}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(problem)?;
-    let (source, said) = (folder.join("program.bp"), folder.join("report.json"));
-    std::fs::write(&source, &instance.source).map_err(problem)?;
-    let mut command = Command::new(binary);
-    command
-        .arg("check")
-        .arg(&source)
-        .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
-        // Writing a long trace down is no part of finding it.
-        .args(["--format", "json", "--trace", "none"])
-        .stdout(std::fs::File::create(&said).map_err(problem)?)
-        .stderr(Stdio::null());
-    let start = Instant::now();
-    let ended = wait(&mut command, Duration::from_secs(timeout) + GRACE)?;
-    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-    let report = std::fs::read(&said).map_err(problem)?;
-    std::fs::remove_dir_all(&folder).map_err(problem)?;
-    let report: Value = serde_json::from_slice(&report).unwrap_or(Value::Null);
+/// Runs the binary on an instance.
+fn measure(trial: &Trial, engine: &str, binary: &Path) -> Result<Run, String> {
+    let Trial { instance, timeout, .. } = trial;
+    let Measured { ended, milliseconds, said } = timed("program.bp", &instance.source, *timeout, |source| {
+        let mut command = Command::new(binary);
+        command
+            .arg("check")
+            .arg(source)
+            .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
+            // Writing a long trace down is no part of finding it.
+            .args(["--format", "json", "--trace", "none"]);
+        command
+    })?;
+    let report: Value = serde_json::from_slice(&said).unwrap_or(Value::Null);
     let mut counters = report["stats"].clone();
     let peak = counters.as_object_mut().and_then(|counters| counters.remove("peak_bytes"));
-    let expected = instance.expected.map(|reached| if reached { "violated" } else { "holds" });
     // A run that died said nothing, and one that did not end is not waited for: those are verdicts, too.
     let verdict = report["verdict"].as_str().unwrap_or(if ended { "died" } else { "overran" }).to_owned();
     let peak_bytes = peak.and_then(|peak| peak.as_u64()).unwrap_or(0);
+    let (name, expected) = (instance.name.clone(), expected(instance));
     let engine = engine.to_owned();
-    Ok(Run { instance: instance.name.clone(), engine, verdict, expected, milliseconds, peak_bytes, counters })
+    Ok(Run { instance: name, engine, verdict, expected, milliseconds, peak_bytes, counters })
+}
+
+/// Runs Z3 on the clauses of an instance. Its memory is not measured, and not to answer is all it can do wrong but to differ.
+fn measure_peer(trial: &Trial, z3: Z3) -> Result<Run, String> {
+    let (program, targets) = trial.instance.read();
+    let clauses = peers::horn::clauses(&program, &targets);
+    let Measured { milliseconds, said, .. } =
+        timed("clauses.smt2", &clauses, trial.timeout, |clauses| z3.command(clauses, trial.timeout))?;
+    Ok(Run {
+        instance: trial.instance.name.clone(),
+        engine: peers::NAME.to_owned(),
+        verdict: peers::verdict(&String::from_utf8_lossy(&said)).to_owned(),
+        expected: expected(&trial.instance),
+        milliseconds,
+        peak_bytes: 0,
+        counters: Value::Null,
+    })
+}
+
+fn expected(instance: &Instance) -> Option<&'static str> {
+    instance.expected.map(|reached| if reached { "violated" } else { "holds" })
+}
+
+/// How a process went.
+struct Measured {
+    /// Whether it ended by itself.
+    ended: bool,
+    milliseconds: f64,
+    /// What it printed.
+    said: Vec<u8>,
+}
+
+/// Runs a command on a file with this name and text, in a folder of its own.
+fn timed(
+    name: &str,
+    text: &str,
+    timeout: u64,
+    command: impl FnOnce(&Path) -> Command,
+) -> Result<Measured, String> {
+    let folder = std::env::temp_dir().join(format!("postbop-bench-{}", std::process::id()));
+    let problem = |problem: std::io::Error| format!("{}: {problem}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(problem)?;
+    let (source, printed) = (folder.join(name), folder.join("printed"));
+    std::fs::write(&source, text).map_err(problem)?;
+    let mut command = command(&source);
+    command.stdout(std::fs::File::create(&printed).map_err(problem)?).stderr(Stdio::null());
+    let start = Instant::now();
+    let ended = wait(&mut command, Duration::from_secs(timeout) + GRACE)?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let said = std::fs::read(&printed).map_err(problem)?;
+    std::fs::remove_dir_all(&folder).map_err(problem)?;
+    Ok(Measured { ended, milliseconds, said })
 }
 
 /// Runs a command to its end, or ends it when it takes too long; whether it ended by itself.
@@ -199,6 +252,10 @@ fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
 }
 
 impl Run {
+    fn answers(&self) -> bool {
+        matches!(self.verdict.as_str(), "holds" | "violated")
+    }
+
     fn line(&self, date: &str, commit: Option<&str>) -> Value {
         json!({
             "date": date,
@@ -219,7 +276,7 @@ impl Run {
         let counters: Vec<String> =
             self.counters.as_object().into_iter().flatten().filter_map(counter).collect();
         format!(
-            "{:<22} {:<17} {:<9} {:>10.1} {:>10.1} {}",
+            "{:<24} {:<17} {:<9} {:>10.1} {:>10.1} {}",
             self.instance,
             self.engine,
             self.verdict,
@@ -282,41 +339,77 @@ mod tests {
         assert_eq!(date(1_767_225_599), "2025-12-31");
     }
 
+    fn plan(filter: Option<&str>, engine: Option<&str>) -> Plan {
+        Plan {
+            filter: filter.map(str::to_owned),
+            engine: engine.map(str::to_owned),
+            timeout: 30,
+            out: None,
+            peers: false,
+        }
+    }
+
     #[test]
     fn every_instance_exists() {
-        let plan = |filter: Option<&str>| Plan {
-            filter: filter.map(str::to_owned),
-            engine: None,
-            timeout: 1,
-            out: None,
-        };
-        assert_eq!(instances(&plan(None)).unwrap().len(), INSTANCES.len());
-        assert!(instances(&plan(Some("nosuch"))).is_err());
-        assert!(instances(&plan(Some("quicksort"))).unwrap().len() >= 4);
+        assert_eq!(trials(&plan(None, None)).unwrap().len(), INSTANCES.len() + NOISY.len());
+        assert!(trials(&plan(Some("nosuch"), None)).is_err());
+        assert!(trials(&plan(Some("quicksort"), None)).unwrap().len() >= 4);
+    }
+
+    #[test]
+    fn noise_is_measured_briefly() {
+        for trial in trials(&plan(Some("scope"), None)).unwrap() {
+            assert_eq!(trial.timeout, NOISY_TIMEOUT);
+            assert_eq!(trial.engines, ["explicit", "summary", "sat", "auto"]);
+        }
+        for trial in trials(&plan(Some("scope"), Some("fixpoint:ef"))).unwrap() {
+            assert_eq!(trial.engines, ["fixpoint:ef"]);
+        }
     }
 
     #[test]
     fn algorithms_stand_beside_engines() {
-        let named = |engine: Option<&str>| {
-            engines(&Plan { filter: None, engine: engine.map(str::to_owned), timeout: 1, out: None })
-        };
+        let named = |engine: Option<&str>| engines(&plan(None, engine));
         assert!(named(None).unwrap().starts_with(&["explicit".into(), "summary".into()]));
         assert_eq!(named(Some("fixpoint")).unwrap().len(), LIBRARY.len());
         assert_eq!(named(Some("fixpoint:ef")).unwrap(), ["fixpoint:ef"]);
         assert!(named(Some("ef")).is_err() && named(Some("fixpoint:nosuch")).is_err());
     }
 
-    #[test]
-    fn only_wrong_verdicts_are_complained_of() {
-        let run = |verdict: &str, expected| Run {
+    fn run_of(engine: &str, verdict: &str, milliseconds: f64) -> Run {
+        Run {
             instance: "T-1".into(),
-            engine: "explicit".into(),
+            engine: engine.into(),
             verdict: verdict.into(),
-            expected,
-            milliseconds: 0.0,
+            expected: None,
+            milliseconds,
             peak_bytes: 0,
             counters: Value::Null,
-        };
+        }
+    }
+
+    #[test]
+    fn answers_that_differ_are_complained_of() {
+        let with = |theirs| [run_of("sat", "holds", 1.0), run_of(peers::NAME, theirs, 2.0)];
+        assert_eq!(difference(&with("holds")), None);
+        assert_eq!(difference(&with("unknown")), None);
+        let complaint = difference(&with("violated")).unwrap();
+        assert_eq!(complaint, "T-1: answers differ: sat holds, z3:spacer violated");
+    }
+
+    #[test]
+    fn the_fastest_answer_is_set_beside_that_of_the_peer() {
+        let trial = &trials(&plan(Some("scope"), None)).unwrap()[0];
+        let mut runs = vec![run_of("explicit", "unknown", 1.0), run_of("summary", "holds", 9.0)];
+        runs.extend([run_of("sat", "holds", 3.0), run_of(peers::NAME, "holds", 2.0)]);
+        let pairing = pairing(trial, &runs);
+        assert_eq!((pairing.ours, pairing.theirs), (Some(("sat".to_owned(), 3.0)), Some(2.0)));
+        assert_eq!(pairing.limit, 5_000.0);
+    }
+
+    #[test]
+    fn only_wrong_verdicts_are_complained_of() {
+        let run = |verdict: &str, expected| Run { expected, ..run_of("explicit", verdict, 0.0) };
         for (verdict, expected) in [("holds", Some("holds")), ("unknown", Some("holds")), ("holds", None)] {
             assert_eq!(run(verdict, expected).complaint(), None);
         }

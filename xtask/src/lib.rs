@@ -5,6 +5,7 @@ pub mod ci;
 pub mod family;
 pub mod fuzz;
 pub mod generate;
+pub mod peers;
 pub mod rng;
 pub mod shrink;
 pub mod soak;

@@ -33,6 +33,9 @@ enum Chore {
         /// Append the lines to this file instead of the dated one
         #[arg(long)]
         out: Option<PathBuf>,
+        /// Side by side with Z3, if it is installed
+        #[arg(long)]
+        peers: bool,
     },
     /// Checks the style rules on every file that git tracks
     Tidy,
@@ -133,8 +136,8 @@ impl Other {
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
-        Chore::Bench { filter, engine, timeout, out } => {
-            run_bench(&bench::Plan { filter, engine, timeout, out })
+        Chore::Bench { filter, engine, timeout, out, peers } => {
+            run_bench(&bench::Plan { filter, engine, timeout, out, peers })
         }
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features, other } => {
@@ -171,11 +174,11 @@ fn run_ci() -> ExitCode {
     }
 }
 
-/// Builds the binary, which then lies beside this one, and measures it.
+/// Builds the binary and measures it. This one is of another profile, in a folder beside that of releases.
 fn run_bench(plan: &bench::Plan) -> ExitCode {
     let outcome = ci::cargo(&root(), &["build", "--release", "--package", "postbop"])
         .and_then(|()| std::env::current_exe().map_err(|problem| problem.to_string()))
-        .and_then(|own| bench::run(&root(), &own.with_file_name("postbop"), plan));
+        .and_then(|own| bench::run(&root(), &own.with_file_name("../release/postbop"), plan));
     match outcome {
         Ok(wrong) => {
             wrong.iter().for_each(|complaint| println!("WRONG {complaint}"));

@@ -1,16 +1,16 @@
-//! Room `engine`: two engines at once, and the same winner every time.
+//! Room `engine`: several engines at once, and the same winner every time.
 //!
 //! # Idea
 //!
-//! Which of two engines is done first by the clock depends on the machine and its load, and so would the engine
+//! Which of several engines is done first by the clock depends on the machine and its load, and so would the engine
 //! that a report names and the trace that it shows. So the winner is the engine that needs less *work*, counted in
-//! units that mean about the same for both. An engine that is done waits until the other one is done too, or has
-//! done as much work without being done; then the other one is called off. Work does not depend on the clock,
+//! units that mean about the same for all. An engine that is done waits until each of the others is done too, or has
+//! done as much work without being done; then the others are called off. Work does not depend on the clock,
 //! so the winner does not either.
 //!
 //! # Cost
 //!
-//! The work of the winner, twice, on two cores; and as much waiting as the units are unequal.
+//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -29,42 +29,43 @@ enum State {
     Out,
 }
 
-/// Two runners, numbered 0 and 1.
+/// Some runners, numbered from 0.
 pub struct Race {
-    work: [AtomicU64; 2],
-    states: Mutex<[State; 2]>,
+    work: Vec<AtomicU64>,
+    states: Mutex<Vec<State>>,
     changed: Condvar,
     claimed: AtomicBool,
 }
 
 impl Race {
-    /// Both are at the start.
-    pub fn new() -> Self {
+    /// So many runners are at the start.
+    pub fn new(runners: usize) -> Self {
         Race {
-            work: [AtomicU64::new(0), AtomicU64::new(0)],
-            states: Mutex::new([State::Running; 2]),
+            work: (0..runners).map(|_| AtomicU64::new(0)).collect(),
+            states: Mutex::new(vec![State::Running; runners]),
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
         }
     }
 
-    fn states(&self) -> std::sync::MutexGuard<'_, [State; 2]> {
+    fn states(&self) -> std::sync::MutexGuard<'_, Vec<State>> {
         self.states.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// A runner has done so much work; whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
         let before = self.work[runner].swap(work, Ordering::Relaxed);
-        // The other one may be waiting for this.
-        match self.states()[1 - runner] {
-            State::Done(other) => {
-                if before <= other && work > other {
+        let mut can_win = true;
+        for (other, state) in self.states().iter().enumerate().filter(|(other, _)| *other != runner) {
+            if let State::Done(done) = *state {
+                // That one may be waiting for this.
+                if before <= done && work > done {
                     self.changed.notify_all();
                 }
-                !beats(1 - runner, other, work)
+                can_win &= !beats((other, done), (runner, work));
             }
-            _ => true,
         }
+        can_win
     }
 
     /// A runner is done after so much work: waits until the winner is known, or `patient` says no more. Returns whether
@@ -74,15 +75,18 @@ impl Race {
         states[runner] = State::Done(work);
         self.changed.notify_all();
         loop {
-            match states[1 - runner] {
-                State::Out => return true,
-                State::Done(other) => return beats(runner, work, other),
-                State::Running => {
-                    let other = self.work[1 - runner].load(Ordering::Relaxed);
-                    if beats(runner, work, other) || !patient() {
-                        return true;
-                    }
-                }
+            let others = (0..states.len()).filter(|&other| other != runner);
+            let beaten = |other: usize| match states[other] {
+                State::Out => true,
+                State::Done(done) => beats((runner, work), (other, done)),
+                State::Running => beats((runner, work), (other, self.work[other].load(Ordering::Relaxed))),
+            };
+            let lost = |other: usize| matches!(states[other], State::Done(_)) && !beaten(other);
+            if others.clone().any(lost) {
+                return false;
+            }
+            if others.clone().all(beaten) || !patient() {
+                return true;
             }
             let waited = self.changed.wait_timeout(states, PAUSE);
             states = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
@@ -104,10 +108,10 @@ impl Race {
     }
 }
 
-/// Whether a runner that is done after so much work beats the other one, which has worked as much as that or more. The
+/// Whether a runner that is done after so much work beats another one, which has worked as much as that or more. The
 /// first one wins a tie.
-fn beats(runner: usize, work: u64, other: u64) -> bool {
-    if runner == 0 { work <= other } else { work < other }
+fn beats((runner, work): (usize, u64), (other, done): (usize, u64)) -> bool {
+    if runner < other { work <= done } else { work < done }
 }
 
 #[cfg(test)]
@@ -131,7 +135,7 @@ mod tests {
         for (pauses, dues, winner) in
             [([5, 0], [10, 300], 0), ([0, 5], [300, 10], 1), ([0, 2], [20, 20], 0), ([2, 0], [20, 20], 0)]
         {
-            let race = Race::new();
+            let race = Race::new(2);
             let pause = |runner: usize| Duration::from_millis(pauses[runner]);
             let won = std::thread::scope(|scope| {
                 let other = scope.spawn(|| run(&race, 1, dues[1], pause(1)));
@@ -142,11 +146,26 @@ mod tests {
     }
 
     #[test]
+    fn of_three_the_one_with_the_least_work_wins() {
+        for (dues, winner) in [([30, 20, 10], 2), ([30, 10, 20], 1), ([10, 10, 10], 0), ([50, 10, 10], 1)] {
+            let race = Race::new(3);
+            let won = std::thread::scope(|scope| {
+                let runners = [0, 1, 2].map(|runner| {
+                    let race = &race;
+                    scope.spawn(move || run(race, runner, dues[runner], Duration::from_millis(runner as u64)))
+                });
+                runners.map(|runner| runner.join().unwrap())
+            });
+            assert_eq!(won, [0, 1, 2].map(|runner| runner == winner), "{dues:?}");
+        }
+    }
+
+    #[test]
     fn who_is_alone_wins() {
-        let race = Race::new();
+        let race = Race::new(2);
         race.gives_up(0);
         assert!(race.wins(1, 1_000, || true));
-        let race = Race::new();
+        let race = Race::new(3);
         assert!(race.wins(1, 1_000, || false), "no more patience");
     }
 }

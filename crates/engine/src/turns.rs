@@ -3,9 +3,9 @@
 //! # Idea
 //!
 //! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small
-//! sets of valuations one by one; `summary` decides large sets that have small diagrams. So `explicit` gets a short
-//! trial, and the queries that it leaves open go to both: at the same time, if the host allows two threads
-//! ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
+//! sets of valuations one by one; `summary` decides large sets that have small diagrams; `sat` finds small proofs among
+//! many variables. So `explicit` gets a short trial, and the queries that it leaves open go to all: at the same time, if the
+//! host allows several threads ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
 //! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
 //! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer, by
 //! the same engine, with the same trace, however fast the machine is. (A race and turns may have different winners.)
@@ -19,6 +19,7 @@ use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce, room};
+use crate::sat::Sat;
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -70,9 +71,11 @@ impl<'a> Question<'a> {
 /// What an engine may do before the other one gets its turn, in its own units: so much, and so much per edge of the
 /// program.
 const TRIAL: (u64, u64) = (100_000, 60);
-/// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams.
+/// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
+/// a step of a solver.
 const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 2;
+const SAT: u64 = 24;
 /// By how much each turn is longer than the last one.
 const GROWTH: u64 = 4;
 
@@ -83,7 +86,7 @@ type Candidate<'e> = (&'e dyn Engine, u64);
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
-        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY)],
+        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&Sat, SAT)],
     };
     let engines = willing(question, engines, board);
     let Some((first, _)) = engines.first() else { return };
@@ -109,7 +112,7 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         return;
     }
     if budget.jobs() > 1 {
-        let race = Arc::new(Race::new());
+        let race = Arc::new(Race::new(engines.len()));
         std::thread::scope(|scope| {
             for (runner, (engine, weight)) in engines.iter().enumerate() {
                 let budget = budget.in_race(&race, runner, *weight);

@@ -57,6 +57,9 @@ pub struct Goal {
     pub level: u32,
 }
 
+/// So many nodes of functions are made with the work of one step of a solver.
+const NODES: u64 = 64;
+
 /// What came of asking a solver.
 enum Asked {
     /// Something was learnt about the goal itself.
@@ -220,6 +223,7 @@ impl<'i, 'a> Search<'i, 'a> {
             None => {
                 let is_target = |loc: LocId| self.targets.contains(&loc);
                 let execution = execute(self.regions, region, &is_target, &self.fails);
+                self.meter.spend(execution.aig.len() as u64 / NODES);
                 let components =
                     [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
                 Box::new(Prover::new(execution, components, Rc::clone(&self.interrupt)))
