@@ -250,6 +250,11 @@ impl<'b> Meter<'b> {
         self.work.get()
     }
 
+    /// How much memory there is, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.budget.memory()
+    }
+
     /// Counts work that diagrams do not ask about.
     pub fn spend(&self, work: u64) {
         self.work.set(self.work.get() + work);

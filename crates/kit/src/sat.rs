@@ -62,6 +62,9 @@ impl Callbacks for Watch<'_> {
     }
 }
 
+/// About how many bytes a solver takes that knows little: it begins with room for a million literals.
+pub const LEAST_BYTES: u64 = 4 << 20;
+
 /// A solver.
 pub struct Solver<'i> {
     inner: batsat::Solver<Watch<'i>>,

@@ -258,6 +258,7 @@ impl Search<'_, '_> {
                 }
             }
         }
+        slice.start(goal.relation.region());
         steps.reverse();
         let value = |&lit: &Lit| values.get(lit);
         let needed = slice.inputs(goal.relation.region()).into_iter();

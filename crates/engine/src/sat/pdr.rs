@@ -41,7 +41,7 @@ use crate::budget::Meter;
 use crate::verdict::Why;
 use postbop_ir::{LocId, Program};
 use postbop_kit::aig::Lit;
-use postbop_kit::sat::{Answer, Interrupt, Literal};
+use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES, Literal};
 use postbop_kit::scc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
@@ -74,6 +74,9 @@ pub struct Search<'i, 'a> {
     pub(super) meter: &'i Meter<'i>,
     interrupt: Interrupt<'i>,
     pub(super) provers: Vec<Option<Box<Prover<'i>>>>,
+    /// How many solvers were made since all were dropped, and how many there may be.
+    built: u64,
+    most_built: u64,
     pub(super) known: Vec<Known>,
     /// All runs that were found.
     pub facts: Vec<Fact>,
@@ -96,6 +99,8 @@ pub struct Search<'i, 'a> {
 /// What happened how often.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counts {
+    /// Questions to solvers that were dropped.
+    pub calls: u64,
     /// Goals.
     pub goals: u64,
     /// Lemmas.
@@ -134,6 +139,8 @@ impl<'i, 'a> Search<'i, 'a> {
             meter,
             interrupt,
             provers: regions.all.iter().map(|_| None).collect(),
+            built: 0,
+            most_built: (meter.memory() / 4 / LEAST_BYTES).max(8),
             known: needs.iter().map(|_| Known::default()).collect(),
             facts: Vec::new(),
             component,
@@ -150,7 +157,7 @@ impl<'i, 'a> Search<'i, 'a> {
 
     /// How often solvers were asked.
     pub fn calls(&self) -> u64 {
-        self.provers.iter().flatten().map(|prover| prover.calls()).sum()
+        self.counts.calls + self.provers.iter().flatten().map(|prover| prover.calls()).sum::<u64>()
     }
 
     /// A run that reaches a target which counts; none if there is no such run.
@@ -221,6 +228,7 @@ impl<'i, 'a> Search<'i, 'a> {
         match self.provers[region as usize].take() {
             Some(prover) => prover,
             None => {
+                self.make_room();
                 let is_target = |loc: LocId| self.targets.contains(&loc);
                 let execution = execute(self.regions, region, &is_target, &self.fails);
                 self.meter.spend(execution.aig.len() as u64 / NODES);
@@ -228,6 +236,16 @@ impl<'i, 'a> Search<'i, 'a> {
                     [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
                 Box::new(Prover::new(execution, components, Rc::clone(&self.interrupt)))
             }
+        }
+    }
+
+    /// Drops all solvers if there are too many: what is known is known without them.
+    fn make_room(&mut self) {
+        self.built += 1;
+        if self.built > self.most_built {
+            self.counts.calls = self.calls();
+            self.provers.iter_mut().for_each(|prover| *prover = None);
+            self.built = 1;
         }
     }
 

@@ -78,13 +78,6 @@ impl<'s, 'a> Slice<'s, 'a> {
         match &self.regions.program.edges()[id].action {
             Action::Assume(condition) => self.reads(condition),
             Action::Assign { targets, values, constraint } => {
-                self.move_sources(|slice, source| match source {
-                    Source::Var(var) => match targets.iter().position(|target| *target == var) {
-                        Some(at) => slice.value(&values[at], slice.regions.program.vars()[var].ty),
-                        None => source,
-                    },
-                    _ => source,
-                });
                 let constraint = constraint.iter().flat_map(|constraint| constraint.code.iter());
                 let mut old = Vec::new();
                 for op in constraint {
@@ -94,10 +87,17 @@ impl<'s, 'a> Slice<'s, 'a> {
                         _ => {}
                     }
                 }
-                // What the outputs are computed from was added before, and is read in front of the edge.
                 let set: Vec<bool> = targets.iter().map(|target| self.needed.remove(target)).collect();
                 values.iter().zip(set).filter(|(_, needed)| *needed).for_each(|(value, _)| self.reads(value));
                 self.needed.extend(old);
+                // Last, since the values are computed from what variables held before.
+                self.move_sources(|slice, source| match source {
+                    Source::Var(var) => match targets.iter().position(|target| *target == var) {
+                        Some(at) => slice.value(&values[at], slice.regions.program.vars()[var].ty),
+                        None => source,
+                    },
+                    _ => source,
+                });
             }
             Action::Havoc(vars) => {
                 self.needed.retain(|var| !vars.contains(var));
@@ -190,6 +190,24 @@ impl<'s, 'a> Slice<'s, 'a> {
                 None => self.needed.extend([var]),
             }
         }
+    }
+
+    /// At the start of the path. In a trace, a completed call tells its outputs as values; it can leave open only what it leaves
+    /// alone. So where the procedure is entered, a copy of another variable needs that one's value.
+    pub fn start(&mut self, region: u32) {
+        if self.regions.entry(self.proc) != region {
+            return;
+        }
+        let mut sources = std::mem::take(&mut self.sources);
+        for (field, source) in &mut sources {
+            if let Source::Var(var) = *source
+                && self.regions.var(self.proc, *field) != Some(var)
+            {
+                self.needed.insert(var);
+                *source = Source::Computed;
+            }
+        }
+        self.sources = sources;
     }
 
     /// The inputs of a region that are needed at its start.
