@@ -8,7 +8,7 @@
 //! way to an answer replays each trace. Whatever disagrees is shrunk to a small program that disagrees in the same way.
 //!
 //! Programs with threads have an oracle and questions of their own: see `threads`. Programs with very long runs and those
-//! with many properties take some engines too long; an answer that is not awaited is counted, and agrees with nobody.
+//! with many properties take some engines too long; an answer that is not awaited is counted, and counts for nothing.
 
 mod pushdown;
 mod score;
@@ -116,9 +116,9 @@ impl Default for Effort<'_> {
 /// What came of one program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Finding {
-    /// Nobody contradicts anybody.
+    /// All answers agree.
     Agreed(Score),
-    /// Somebody is wrong. The first word says who, so that a smaller program can be seen to fail in the same way.
+    /// An engine or an oracle is wrong. The first word names it, so that a smaller program can be seen to fail in the same way.
     Wrong(String),
 }
 

@@ -3,7 +3,7 @@
 use crate::args::{Dialect, Source};
 use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
-use crate::{Said, Status};
+use crate::{Output, Status};
 use postbop_front::{File, Format, LineIndex, Options, read::too_large};
 use postbop_ir::{EdgeId, Id, Program, Span, text};
 use std::io::Read;
@@ -82,8 +82,8 @@ impl Input {
 }
 
 /// The bytes of a file, a device or standard input, as far as they are worth reading.
-pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
-    let limit = said.limits.largest();
+pub fn bytes(path: &Path, output: &mut Output) -> Result<Vec<u8>, Status> {
+    let limit = output.limits.largest();
     let result = if path == Path::new("-") {
         at_most(limit, std::io::stdin().lock())
     } else if path.is_dir() {
@@ -101,11 +101,11 @@ pub fn bytes(path: &Path, said: &mut Said) -> Result<Vec<u8>, Status> {
                 true => too_large(limit),
                 false => too_large(limit).hint(hint),
             };
-            render(&[Shown { name: &name, text: "", lines: &lines }], &[flaw], said);
+            render(&[Shown { name: &name, text: "", lines: &lines }], &[flaw], output);
             Err(Status::BadInput)
         }
         Err(error) => {
-            said.error(&format!("{}: {error}", path.display()));
+            output.error(&format!("{}: {error}", path.display()));
             Err(Status::BadInput)
         }
     }
@@ -134,43 +134,43 @@ pub struct Files(Vec<(String, Vec<u8>)>);
 
 impl Files {
     /// Reads the files.
-    pub fn open(source: &Source, said: &mut Said) -> Result<Self, Status> {
-        let mut files = vec![named(source.file.clone(), said)?];
+    pub fn open(source: &Source, output: &mut Output) -> Result<Self, Status> {
+        let mut files = vec![named(source.file.clone(), output)?];
         let format = Format::of(&file(&files[0]));
         for path in format.beside().iter().map(|ending| source.file.with_extension(ending)) {
             if path.exists() {
-                files.push(named(path, said)?);
+                files.push(named(path, output)?);
             }
         }
         Ok(Files(files))
     }
 
     /// The program, and what is wrong with it.
-    pub fn program(&self, options: Options, said: &mut Said) -> Result<Input, Status> {
+    pub fn program(&self, options: Options, output: &mut Output) -> Result<Input, Status> {
         let parts: Vec<File> = self.0.iter().map(file).collect();
         let reading = postbop_front::read(&parts[..], options);
-        if said.verbose {
-            said.err.push_str(&format!("{}: read as {}\n", self.0[0].0, reading.format.name()));
+        if output.verbose {
+            output.err.push_str(&format!("{}: read as {}\n", self.0[0].0, reading.format.name()));
         }
         let names = self.0.iter().map(|(name, _)| name.clone());
         let texts =
             std::iter::once(reading.text).chain(reading.beside).chain(std::iter::repeat(String::new()));
         let file = |(name, text): (String, String)| SourceText { name, lines: LineIndex::new(&text), text };
         let files: Vec<SourceText> = names.zip(texts).map(file).collect();
-        render(&files.iter().map(SourceText::shown).collect::<Vec<_>>(), &reading.diagnostics, said);
+        render(&files.iter().map(SourceText::shown).collect::<Vec<_>>(), &reading.diagnostics, output);
         let program = reading.program.ok_or(Status::BadInput)?;
         Ok(Input { program, format: reading.format, files })
     }
 }
 
 /// Reads a program, with the files beside it that belong to it, and says what is wrong with it.
-pub fn read(source: &Source, said: &mut Said) -> Result<Input, Status> {
-    let _guard = Guard::new(said.limits);
-    Files::open(source, said)?.program(options(source, source.threads), said)
+pub fn read(source: &Source, output: &mut Output) -> Result<Input, Status> {
+    let _guard = Guard::new(output.limits);
+    Files::open(source, output)?.program(options(source, source.threads), output)
 }
 
-fn named(path: PathBuf, said: &mut Said) -> Result<(String, Vec<u8>), Status> {
-    let bytes = bytes(&path, said)?;
+fn named(path: PathBuf, output: &mut Output) -> Result<(String, Vec<u8>), Status> {
+    let bytes = bytes(&path, output)?;
     Ok((path.display().to_string(), bytes))
 }
 

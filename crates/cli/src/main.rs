@@ -1,7 +1,7 @@
 //! Room `cli`: the binary `postbop`.
 //!
 //! The only room that prints, reads files, or looks at the clock for display. A command computes what is to be said
-//! (`said`); it is written in one go at the end, or after each of several files.
+//! (`output`); it is written in one go at the end, or after each of several files.
 
 mod args;
 mod commands;
@@ -10,13 +10,13 @@ mod input;
 mod output;
 mod properties;
 mod report;
-mod said;
 mod stack;
+mod stdout;
 
 use args::{Args, Command};
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use said::Said;
+use output::Output;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -60,41 +60,42 @@ fn main() -> ExitCode {
         Ok(args) => args.with_manner(),
         Err(error) => return usage(&error),
     };
-    let mut said = Said::new(&args);
+    let mut output = Output::new(&args);
     let status = catch_unwind(AssertUnwindSafe(|| match &args.command {
-        Command::Check(args) => commands::several::check(args, &mut said),
-        Command::Replay(args) => commands::replay::run(args, &mut said),
-        Command::List(args) => commands::show::list(args, &mut said),
-        Command::Emit(args) => commands::show::emit(args, &mut said),
-        Command::Fmt(args) => commands::several::fmt(args, &mut said),
-        Command::Fixpoint { command } => commands::fixpoint::run(command, &mut said),
-        Command::Explain { code } => commands::explain::run(code, &mut said),
-        Command::Completions { shell } => commands::generate::completions(*shell, &mut said),
-        Command::Man { command } => commands::generate::man(command, &mut said),
+        Command::Check(args) => commands::several::check(args, &mut output),
+        Command::Replay(args) => commands::replay::run(args, &mut output),
+        Command::List(args) => commands::show::list(args, &mut output),
+        Command::Emit(args) => commands::show::emit(args, &mut output),
+        Command::Fmt(args) => commands::several::fmt(args, &mut output),
+        Command::Fixpoint { command } => commands::fixpoint::run(command, &mut output),
+        Command::Explain { code } => commands::explain::run(code, &mut output),
+        Command::Completions { shell } => commands::generate::completions(*shell, &mut output),
+        Command::Man { command } => commands::generate::man(command, &mut output),
     }));
     let status = status.unwrap_or_else(|_| {
-        said.err
+        output
+            .err
             .push_str("postbop: this is a bug in postbop; please report it with the input that caused it\n");
         Status::Bug
     });
-    ExitCode::from(said.write(status) as u8)
+    ExitCode::from(output.write(status) as u8)
 }
 
 /// Help, the version, or what is wrong with the command line.
 fn usage(error: &clap::Error) -> ExitCode {
-    let mut said = Said::default();
+    let mut output = Output::default();
     let mut status = if error.exit_code() == 0 { Status::Good } else { Status::BadInput };
     if let Err(error) = error.print()
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        said.error(&format!("standard output: {error}"));
+        output.error(&format!("standard output: {error}"));
         status = Status::BadInput;
     }
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && (word.contains(['.', '/']) || Path::new(word).exists())
     {
-        said.err = format!("hint: to check a program, write `postbop check {word}`\n");
+        output.err = format!("hint: to check a program, write `postbop check {word}`\n");
     }
-    ExitCode::from(said.write(status) as u8)
+    ExitCode::from(output.write(status) as u8)
 }

@@ -1,81 +1,107 @@
-//! Room `cli`: standard output, as a stream.
-//!
-//! A report may be larger than memory, so text is written as soon as there is enough of it, or when an answer is complete.
-//! A reader that has gone away is not an error; any other failure is kept, and reported at the end.
+//! Room `cli`: what a command has to say, and in which manner.
 
-use std::io::{self, Write};
+use crate::Status;
+use crate::args::{Args, Color, Command, Fixpoint, Format};
+use crate::guard::Limits;
+use crate::stdout::Stdout;
+use serde_json::{Value, json};
+use std::io::{self, IsTerminal, Write};
 
-/// How much is collected before it is written.
-const ENOUGH: usize = 1 << 16;
-
-/// What goes to standard output.
+/// What a command has to say.
 #[derive(Default)]
 pub struct Output {
-    buffer: Vec<u8>,
-    written: usize,
-    gone: bool,
-    error: Option<io::Error>,
+    /// For standard output.
+    pub out: Stdout,
+    /// For standard error.
+    pub err: String,
+    /// Whether diagnostics are in colour.
+    pub color: bool,
+    /// Whether warnings are left out.
+    pub quiet: bool,
+    /// Whether to tell what a file was taken for.
+    pub verbose: bool,
+    /// What reading may cost.
+    pub limits: Limits,
+    /// If the report is JSON: the diagnostics so far, as JSON too.
+    pub diagnostics: Option<Vec<Value>>,
 }
 
 impl Output {
-    /// Says something.
-    pub fn push_str(&mut self, text: &str) {
-        let written = self.write_all(text.as_bytes());
-        self.note(written);
-    }
-
-    /// Says one character.
-    pub fn push(&mut self, c: char) {
-        self.push_str(c.encode_utf8(&mut [0; 4]));
-    }
-
-    /// How many bytes were said.
-    pub fn len(&self) -> usize {
-        self.written + self.buffer.len()
-    }
-
-    /// Keeps a failure to be reported at the end.
-    pub fn note(&mut self, written: io::Result<()>) {
-        if let Err(error) = written {
-            self.error.get_or_insert(error);
+    /// Nothing yet, to be said as the arguments ask.
+    pub fn new(args: &Args) -> Self {
+        let question = match &args.command {
+            Command::Check(check) => Some(&check.question),
+            Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question),
+            _ => None,
+        };
+        let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
+        Output {
+            color: in_color(args.manner.color),
+            quiet: args.manner.quiet,
+            verbose: args.manner.verbose,
+            limits: question.map_or_else(Limits::default, |question| Limits::new(question, json)),
+            diagnostics: json.then(Vec::new),
+            ..Output::default()
         }
     }
 
-    /// Writes what was said so far.
-    pub fn flush_soon(&mut self) {
-        let written = self.flush();
-        self.note(written);
+    /// Writes what is said on standard error so far, before a long report begins.
+    pub fn speak(&mut self) {
+        let err = std::mem::take(&mut self.err);
+        let written = io::stderr().write_all(err.as_bytes());
+        self.out.note(written.or_else(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error),
+        }));
     }
 
-    /// Writes the rest; what went wrong, if something did.
-    pub fn finish(&mut self) -> io::Result<()> {
-        self.flush_soon();
-        self.error.take().map_or(Ok(()), Err)
+    /// Says that something went wrong that is no diagnostic of a source.
+    pub fn error(&mut self, message: &str) {
+        self.err.push_str(&format!("error: {message}\n"));
+    }
+
+    /// Writes what was said so far. The status is that of the command, unless its output is lost: a reader who has gone
+    /// away is no error, a full disk is.
+    pub fn write(&mut self, status: Status) -> Status {
+        let err = write_all(&mut io::stderr(), &std::mem::take(&mut self.err));
+        let out = self.out.finish();
+        let mut status = status;
+        for (to, written) in [("standard error", err), ("standard output", out)] {
+            if let Err(error) = written
+                && error.kind() != io::ErrorKind::BrokenPipe
+            {
+                let _ = writeln!(io::stderr(), "error: {to}: {error}");
+                status = status.worst(Status::BadInput);
+            }
+        }
+        status
+    }
+
+    /// After bad input to a command whose report is JSON: the report, which has diagnostics in place of properties. `from` is
+    /// where the messages about this input begin.
+    pub fn report_bad_input(&mut self, from: usize) {
+        let Some(mut list) = self.diagnostics.take() else { return };
+        let plain = self.err[from..].lines().filter_map(|line| line.strip_prefix("error: "));
+        list.extend(plain.map(|message| json!({ "severity": "error", "message": message })));
+        let report = json!({ "schema": "postbop/1", "verdict": "error", "diagnostics": list });
+        self.out.push_str(&format!("{report}\n"));
+        self.diagnostics = Some(Vec::new());
     }
 }
 
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= ENOUGH {
-            self.flush()?;
-        }
-        Ok(bytes.len())
-    }
+fn write_all(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes()).and_then(|()| to.flush())
+}
 
-    fn flush(&mut self) -> io::Result<()> {
-        self.written += self.buffer.len();
-        let bytes = std::mem::take(&mut self.buffer);
-        if self.gone || self.error.is_some() {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        match out.write_all(&bytes).and_then(|()| out.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.gone = true;
-                Ok(())
-            }
-            written => written,
+/// Whether to use colours: by default on a terminal that has them, unless the user's environment says no.
+fn in_color(wish: Color) -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    match wish {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            let dumb = set("TERM").is_some_and(|terminal| terminal == "dumb");
+            io::stderr().is_terminal() && set("NO_COLOR").is_none() && !dumb
         }
     }
 }

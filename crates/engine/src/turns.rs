@@ -74,7 +74,7 @@ const TRIAL: (u64, u64) = (100_000, 60);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;
-const SUMMARY: u64 = 3;
+const SUMMARY: u64 = 2;
 const SAT: u64 = 24;
 /// By how much each turn is longer than the last one.
 const GROWTH: u64 = 4;

@@ -236,7 +236,7 @@ pub struct Check {
     pub span: Span,
 }
 
-/// A program. Made by a [`Builder`], and read-only afterwards: whoever holds one can rely on the invariants of
+/// A program. Made by a [`Builder`], and read-only afterwards: its user can rely on the invariants of
 /// [`mod@crate::validate`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {

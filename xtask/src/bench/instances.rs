@@ -46,6 +46,8 @@ pub(super) const INSTANCES: &[(&str, &[u64])] = &[
     ("faraway-bug", &[60, 60]),
     ("reverse", &[60]),
     ("reverse-bug", &[60]),
+    ("permute", &[60]),
+    ("permute-bug", &[60]),
     ("havoc", &[60]),
     ("havoc-bug", &[60]),
     ("choosy", &[60]),

@@ -200,3 +200,34 @@ pub(super) fn reverse(k: u64, bug: bool) -> String {
         rs = list(&r),
     )
 }
+
+/// K variables that one of three parallel assignments permutes, again and again. No order of levels is good for all three.
+///
+/// # Verdict
+/// All three leave the first variable where it is, so it keeps its value; with the bug the last one negates it.
+pub(super) fn permute(k: u64, bug: bool) -> String {
+    let x = names("x", k);
+    let divides = |n: u64| move |d: &u64| n.is_multiple_of(*d);
+    let coprime = |stride: &u64| !(2..=*stride).filter(divides(*stride)).any(|d| divides(k)(&d));
+    let strides = (3..).step_by(4).filter(coprime).take(3);
+    let permuted = |stride: u64| -> Vec<String> {
+        (0..k).map(|at| x[(at as u128 * stride as u128 % k as u128) as usize].clone()).collect()
+    };
+    let mut ways = strides.enumerate().map(|(number, stride)| {
+        let mut values = permuted(stride);
+        if bug && number == 2 {
+            values[0] = format!("!{}", values[0]);
+        }
+        format!("      {} := {};\n", list(&x), list(&values))
+    });
+    let mut way = || ways.next().unwrap_or_default();
+    format!(
+        "void main()\nbegin\n  decl h, {};\n  h := x0;\n  while (*) do\n    if (*) then\n{}    elsif (*) then\n{}    \
+         else\n{}    fi\n  od\n  if ((h != x0) & ({})) then\n    ERR: skip;\n  fi\nend\n",
+        list(&x),
+        way(),
+        way(),
+        way(),
+        x.join(" | "),
+    )
+}

@@ -7,7 +7,7 @@ use crate::report::overall;
 use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
 use crate::stack::deep;
-use crate::{ALLOCATOR, Said, Status, properties};
+use crate::{ALLOCATOR, Output, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
@@ -21,32 +21,32 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_THREADS: u32 = 64;
 
 /// Decides the properties of a program.
-pub fn run(args: &Check, said: &mut Said) -> Status {
-    decide(args, said).unwrap_or_else(|status| status)
+pub fn run(args: &Check, output: &mut Output) -> Status {
+    decide(args, output).unwrap_or_else(|status| status)
 }
 
-fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
+fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     let start = Instant::now();
     let budget = budget(&args.question);
-    let guard = Guard::new(said.limits);
-    let files = Files::open(&args.source, said)?;
-    let input = files.program(options(&args.source, args.source.threads), said)?;
+    let guard = Guard::new(output.limits);
+    let files = Files::open(&args.source, output)?;
+    let input = files.program(options(&args.source, args.source.threads), output)?;
     drop(guard);
-    super::unused::warn(args, &input, said);
+    super::unused::warn(args, &input, output);
     let read = start.elapsed();
-    let refuse = |said: &mut Said, message: String| {
-        said.error(&format!("{}: {message}", input.name()));
+    let refuse = |output: &mut Output, message: String| {
+        output.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
     let queries =
-        properties::queries(&input, &args.question.target).map_err(|message| refuse(said, message))?;
+        properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
     if queries.is_empty() && !args.allow_empty {
         let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
             `--target LABEL` asks about a label, `--allow-empty` accepts this";
-        return Err(refuse(said, message.into()));
+        return Err(refuse(output, message.into()));
     }
-    let choice = choice(args).map_err(|message| refuse(said, message))?;
-    let mut sheet = Sheet::new(&queries, args, said);
+    let choice = choice(args).map_err(|message| refuse(output, message))?;
+    let mut sheet = Sheet::new(&queries, args, output);
     let check = Checking { args, files: &files, choice, budget: &budget };
     let mut report = check.report(&input, &queries, &mut sheet);
     report.stats.add("read_us", read.as_micros() as u64);
@@ -55,7 +55,7 @@ fn decide(args: &Check, said: &mut Said) -> Result<Status, Status> {
     sheet.finish(&report.answers, report.engine, &report.stats);
     let status = status(&report);
     if status == Status::Bug {
-        said.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));
+        output.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));
     }
     if args.more.is_empty() {
         // The process ends here. Its memory goes back at once, not piece by piece.
@@ -97,7 +97,7 @@ impl<'a> Checking<'a> {
         let mut report = self.verify(input, queries, &budget, true, sheet);
         for room in input.program.threads().len() as u32 + 1..=MOST_THREADS {
             let open: Vec<usize> = (0..queries.len()).filter(|&at| is_cut_off(&report.answers[at])).collect();
-            let wider = self.files.program(options(&self.args.source, Some(room)), &mut Said::default());
+            let wider = self.files.program(options(&self.args.source, Some(room)), &mut Output::default());
             let (false, Ok(()), Ok(wider)) = (open.is_empty(), budget.check(), wider) else { break };
             let names: Vec<String> = open.iter().map(|&at| queries[at].name.clone()).collect();
             let Ok(asked) = properties::queries(&wider, &names) else { break };
@@ -247,8 +247,8 @@ mod tests {
     fn what_shows_a_bug_is_kept_as_a_graph() {
         let reading = postbop_front::read(b"decl x; void main() begin assert(x); end", Default::default());
         let program = reading.program.expect("it is correct");
-        let said = keep(&program, &std::env::temp_dir());
-        let path = said.split_whitespace().last().expect("it names the file");
+        let output = keep(&program, &std::env::temp_dir());
+        let path = output.split_whitespace().last().expect("it names the file");
         let kept = std::fs::read_to_string(path).expect("the file is there");
         assert_eq!(postbop_ir::text::parse(&kept), Ok(program));
         std::fs::remove_file(path).expect("it can be removed");

@@ -1,26 +1,26 @@
 //! Room `cli/commands`: `postbop explain`, the manual's section on a diagnostic.
 
-use crate::{Said, Status};
+use crate::{Output, Status};
 use postbop_front::diagnostic::ALL;
 
 const MANUAL: &str = include_str!("../../../../docs/diagnostics.md");
 
 /// Prints the section on a code, or a list of all codes.
-pub fn run(code: &Option<String>, said: &mut Said) -> Status {
+pub fn run(code: &Option<String>, output: &mut Output) -> Status {
     let Some(code) = code else {
         for code in ALL {
-            said.out.push_str(&format!("{code}  {}\n", code.title()));
+            output.out.push_str(&format!("{code}  {}\n", code.title()));
         }
         return Status::Good;
     };
     let wanted = code.to_ascii_uppercase();
     let Some(code) = ALL.iter().find(|code| code.text() == wanted) else {
-        said.error(&format!("there is no diagnostic `{code}`; `postbop explain` lists all"));
+        output.error(&format!("there is no diagnostic `{code}`; `postbop explain` lists all"));
         return Status::BadInput;
     };
-    said.out.push_str(&format!("{code}: {}\n\n", code.title()));
-    said.out.push_str(&without_links(section(code.text())));
-    said.out.push('\n');
+    output.out.push_str(&format!("{code}: {}\n\n", code.title()));
+    output.out.push_str(&without_links(section(code.text())));
+    output.out.push('\n');
     Status::Good
 }
 

@@ -5,53 +5,53 @@ use crate::args::{Fixpoint, RunFormulas};
 use crate::report::diagnostics::{Shown, render};
 use crate::report::text;
 use crate::stack::deep;
-use crate::{Said, Status, input, properties};
+use crate::{Output, Status, input, properties};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
 use postbop_front::LineIndex;
 
 /// Lists, shows or runs formulas.
-pub fn run(command: &Fixpoint, said: &mut Said) -> Status {
+pub fn run(command: &Fixpoint, output: &mut Output) -> Status {
     match command {
         Fixpoint::List => {
             let width = LIBRARY.iter().map(|algorithm| algorithm.name.len()).max().unwrap_or(0);
             for algorithm in LIBRARY.iter().chain([&SWITCHES]) {
-                said.out.push_str(&format!("{:width$}  {}\n", algorithm.name, algorithm.about));
+                output.out.push_str(&format!("{:width$}  {}\n", algorithm.name, algorithm.about));
             }
             Status::Good
         }
         Fixpoint::Show { algorithm: name } => {
-            said.out.push_str(algorithm(name).map_or("", |algorithm| algorithm.text));
+            output.out.push_str(algorithm(name).map_or("", |algorithm| algorithm.text));
             Status::Good
         }
-        Fixpoint::Run(args) => on_program(args, said).unwrap_or_else(|status| status),
+        Fixpoint::Run(args) => on_program(args, output).unwrap_or_else(|status| status),
     }
 }
 
-fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
+fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status> {
     let budget = budget(&args.question);
-    let input = input::read(&args.source, said)?;
-    let formulas = input::bytes(&args.formula, said)?;
-    let refuse = |said: &mut Said, message: String| {
-        said.err.push_str(&format!("error: {}: {message}\n", input.name()));
+    let input = input::read(&args.source, output)?;
+    let formulas = input::bytes(&args.formula, output)?;
+    let refuse = |output: &mut Output, message: String| {
+        output.err.push_str(&format!("error: {}: {message}\n", input.name()));
         Status::BadInput
     };
     let program = &input.program;
-    representable(program).map_err(|refusal| refuse(said, refusal.0))?;
+    representable(program).map_err(|refusal| refuse(output, refusal.0))?;
     let queries =
-        properties::queries(&input, &args.question.target).map_err(|message| refuse(said, message))?;
+        properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
     let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
     // A formula may have many variables even if the program has few.
     let (source, ran) = deep(|| run_formulas(program, locs, &formulas, &budget));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);
-        render(&[Shown { name: &name, text: &source, lines: &lines }], &flaws, said);
+        render(&[Shown { name: &name, text: &source, lines: &lines }], &flaws, output);
         Status::BadInput
     })?;
     if args.question.stats {
-        said.out.push_str(&text::stats("fixpoint", &answers.stats));
-        said.out.push('\n');
+        output.out.push_str(&text::stats("fixpoint", &answers.stats));
+        output.out.push('\n');
     }
     let mut status = Status::Good;
     for (name, answer) in &answers.queries {
@@ -62,7 +62,7 @@ fn on_program(args: &RunFormulas, said: &mut Said) -> Result<Status, Status> {
                 format!("unknown ({why})")
             }
         };
-        said.out.push_str(&format!("{name}: {answer}\n"));
+        output.out.push_str(&format!("{name}: {answer}\n"));
     }
     Ok(status)
 }

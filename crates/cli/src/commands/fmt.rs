@@ -2,26 +2,26 @@
 
 use crate::args::Fmt;
 use crate::report::diagnostics::{Shown, render};
-use crate::{Said, Status, input};
+use crate::{Output, Status, input};
 use postbop_front::{File, Format, LineIndex, source};
 use similar::TextDiff;
 use std::path::Path;
 
 /// Prints a program in canonical form.
-pub fn run(args: &Fmt, said: &mut Said) -> Status {
+pub fn run(args: &Fmt, output: &mut Output) -> Status {
     let path = &args.source.file;
     let name = path.display().to_string();
     if args.write && path == Path::new("-") {
-        said.error("`--write` needs a file: standard input cannot be rewritten");
+        output.error("`--write` needs a file: standard input cannot be rewritten");
         return Status::BadInput;
     }
-    let bytes = match input::bytes(path, said) {
+    let bytes = match input::bytes(path, output) {
         Ok(bytes) => bytes,
         Err(status) => return status,
     };
     let format = Format::of(&File { name: &name, bytes: &bytes });
     if format != Format::Program {
-        said.error(&format!("{name}: is {}; `fmt` is for Boolean programs", format.name()));
+        output.error(&format!("{name}: is {}; `fmt` is for Boolean programs", format.name()));
         return Status::BadInput;
     }
     let formatted = match postbop_front::format(&bytes, input::options(&args.source, None)) {
@@ -30,7 +30,7 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
             let text =
                 if source::not_text(&bytes).is_some() { String::new() } else { source::decode(&bytes) };
             let lines = LineIndex::new(&text);
-            render(&[Shown { name: &name, text: &text, lines: &lines }], &diagnostics, said);
+            render(&[Shown { name: &name, text: &text, lines: &lines }], &diagnostics, output);
             return Status::BadInput;
         }
     };
@@ -38,9 +38,9 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
     match (args.check, args.write) {
         (true, _) if same => Status::Good,
         (true, _) => {
-            said.err.push_str(&format!("{name}: not in canonical form\n"));
-            if !said.quiet {
-                said.out.push_str(&difference(&name, &String::from_utf8_lossy(&bytes), &formatted));
+            output.err.push_str(&format!("{name}: not in canonical form\n"));
+            if !output.quiet {
+                output.out.push_str(&difference(&name, &String::from_utf8_lossy(&bytes), &formatted));
             }
             Status::Violated
         }
@@ -48,12 +48,12 @@ pub fn run(args: &Fmt, said: &mut Said) -> Status {
         (_, true) => match std::fs::write(path, formatted) {
             Ok(()) => Status::Good,
             Err(error) => {
-                said.error(&format!("{name}: {error}"));
+                output.error(&format!("{name}: {error}"));
                 Status::BadInput
             }
         },
         _ => {
-            said.out.push_str(&formatted);
+            output.out.push_str(&formatted);
             Status::Good
         }
     }

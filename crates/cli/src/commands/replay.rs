@@ -4,23 +4,23 @@ use crate::args::Replay;
 use crate::report::text::told;
 use crate::report::trace_json::{self, Writer, fingerprint};
 use crate::report::words::Words;
-use crate::{Said, Status, input, properties};
+use crate::{Output, Status, input, properties};
 use postbop_ir::replay::changes;
 use postbop_ir::{Program, Rejected, Trace, replay};
 use serde_json::Value;
 
 /// Runs the traces of a report, or one trace, on a program.
-pub fn run(args: &Replay, said: &mut Said) -> Status {
-    let input = match input::read(&args.source, said) {
+pub fn run(args: &Replay, output: &mut Output) -> Status {
+    let input = match input::read(&args.source, output) {
         Ok(input) => input,
         Err(status) => return status,
     };
-    let bytes = match input::bytes(&args.trace, said) {
+    let bytes = match input::bytes(&args.trace, output) {
         Ok(bytes) => bytes,
         Err(status) => return status,
     };
     let mut bad = |message: String| {
-        said.err.push_str(&format!("error: {}: {message}\n", args.trace.display()));
+        output.err.push_str(&format!("error: {}: {message}\n", args.trace.display()));
         Status::BadInput
     };
     let reader = Reader { words: Words::new(&input), fingerprint: fingerprint(&input.program) };
@@ -36,9 +36,9 @@ pub fn run(args: &Replay, said: &mut Said) -> Status {
     for trace in traces {
         let name = trace.get("target").and_then(Value::as_str).unwrap_or("trace");
         match reader.one(trace) {
-            Ok(run) => said.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
+            Ok(run) => output.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
             Err(reason) => {
-                said.out.push_str(&format!("{name}  rejected: {reason}\n"));
+                output.out.push_str(&format!("{name}  rejected: {reason}\n"));
                 status = Status::Violated;
             }
         }
@@ -80,8 +80,8 @@ impl Reader<'_> {
         let again: Value = serde_json::from_slice(&again).map_err(|error| error.to_string())?;
         match difference(&again, value) {
             None => Ok(length(program, &trace)),
-            Some(Difference { place, is, said }) => Err(format!(
-                "the trace is a run of the program, but at `{place}` it says {said} where the run has {is}"
+            Some(Difference { place, is, claimed }) => Err(format!(
+                "the trace is a run of the program, but at `{place}` it says {claimed} where the run has {is}"
             )),
         }
     }
@@ -99,7 +99,7 @@ fn length(program: &Program, trace: &Trace) -> String {
 struct Difference {
     place: String,
     is: String,
-    said: String,
+    claimed: String,
 }
 
 impl Difference {
@@ -110,14 +110,14 @@ impl Difference {
     }
 }
 
-fn difference(is: &Value, said: &Value) -> Option<Difference> {
-    match (is, said) {
+fn difference(is: &Value, claimed: &Value) -> Option<Difference> {
+    match (is, claimed) {
         (Value::Object(a), Value::Object(b)) => {
             let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
             keys.filter_map(|key| {
                 let (a, b) = (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
                 // A member that says nothing is not the same as no member.
-                let missing = is.get(key).is_some() != said.get(key).is_some();
+                let missing = is.get(key).is_some() != claimed.get(key).is_some();
                 difference(a, b).or(missing.then(|| found(a, b))).map(|found| found.inside(key))
             })
             .next()
@@ -126,16 +126,16 @@ fn difference(is: &Value, said: &Value) -> Option<Difference> {
             let mut pairs = a.iter().zip(b).enumerate();
             pairs.find_map(|(at, (a, b))| difference(a, b).map(|found| found.inside(&at.to_string())))
         }
-        _ => (is != said).then(|| found(is, said)),
+        _ => (is != claimed).then(|| found(is, claimed)),
     }
 }
 
-fn found(is: &Value, said: &Value) -> Difference {
+fn found(is: &Value, claimed: &Value) -> Difference {
     let short = |value: &Value| match value {
         Value::Array(items) => format!("{} items", items.len()),
         Value::Object(_) => "something else".to_owned(),
         Value::Null => "nothing".to_owned(),
         value => format!("`{value}`"),
     };
-    Difference { place: String::new(), is: short(is), said: short(said) }
+    Difference { place: String::new(), is: short(is), claimed: short(claimed) }
 }

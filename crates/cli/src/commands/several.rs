@@ -3,31 +3,31 @@
 //! Each file is a question of its own. The exit status is the worst of all.
 
 use crate::args::{Check, Fmt, Format, Source};
-use crate::{Said, Status};
+use crate::{Output, Status};
 use std::path::PathBuf;
 
 /// Decides the properties of each program.
-pub fn check(args: &Check, said: &mut Said) -> Status {
+pub fn check(args: &Check, output: &mut Output) -> Status {
     let several = !args.more.is_empty();
-    each(&args.source, &args.more, said, |source, rest, said| {
+    each(&args.source, &args.more, output, |source, rest, output| {
         if several && args.format == Format::Human {
             let gap = if rest.len() == args.more.len() { "" } else { "\n" };
-            said.out.push_str(&format!("{gap}{}:\n", source.file.display()));
+            output.out.push_str(&format!("{gap}{}:\n", source.file.display()));
         }
-        said.limits.restart();
-        let (from, before) = (said.err.len(), said.out.len());
-        let status = super::check::run(&Check { source, more: rest.to_vec(), ..args.clone() }, said);
-        if status == Status::BadInput && said.out.len() == before {
-            said.report_bad_input(from);
+        output.limits.restart();
+        let (from, before) = (output.err.len(), output.out.len());
+        let status = super::check::run(&Check { source, more: rest.to_vec(), ..args.clone() }, output);
+        if status == Status::BadInput && output.out.len() == before {
+            output.report_bad_input(from);
         }
         status
     })
 }
 
 /// Prints each program in canonical form.
-pub fn fmt(args: &Fmt, said: &mut Said) -> Status {
-    each(&args.source, &args.more, said, |source, rest, said| {
-        super::fmt::run(&Fmt { source, more: rest.to_vec(), ..args.clone() }, said)
+pub fn fmt(args: &Fmt, output: &mut Output) -> Status {
+    each(&args.source, &args.more, output, |source, rest, output| {
+        super::fmt::run(&Fmt { source, more: rest.to_vec(), ..args.clone() }, output)
     })
 }
 
@@ -35,16 +35,16 @@ pub fn fmt(args: &Fmt, said: &mut Said) -> Status {
 fn each(
     first: &Source,
     more: &[PathBuf],
-    said: &mut Said,
-    mut act: impl FnMut(Source, &[PathBuf], &mut Said) -> Status,
+    output: &mut Output,
+    mut act: impl FnMut(Source, &[PathBuf], &mut Output) -> Status,
 ) -> Status {
-    let mut worst = act(first.clone(), more, said);
+    let mut worst = act(first.clone(), more, output);
     for (at, file) in more.iter().enumerate() {
         // What was found is written at once: the next file may take long, or take all memory.
-        worst = said.write(worst);
-        said.limits.so_far = worst;
+        worst = output.write(worst);
+        output.limits.so_far = worst;
         let source = Source { file: file.clone(), ..first.clone() };
-        worst = worst.worst(act(source, &more[at + 1..], said));
+        worst = worst.worst(act(source, &more[at + 1..], output));
     }
     worst
 }

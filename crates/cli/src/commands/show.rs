@@ -2,14 +2,14 @@
 
 use crate::args::Source;
 use crate::input::{self, Input};
-use crate::{Said, Status, properties};
+use crate::{Output, Status, properties};
 use postbop_ir::program::Proc;
 use postbop_ir::{ProcId, Program, Table, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
-pub fn list(args: &Source, said: &mut Said) -> Status {
-    with_program(args, said, |input, program, out| {
+pub fn list(args: &Source, output: &mut Output) -> Status {
+    with_program(args, output, |input, program, out| {
         if !program.is_sequential() {
             let _ = writeln!(out, "threads");
             for thread in program.threads().iter() {
@@ -53,17 +53,21 @@ fn is_hidden(proc: &Proc) -> bool {
 }
 
 /// Prints the program graph.
-pub fn emit(args: &Source, said: &mut Said) -> Status {
-    with_program(args, said, |_, program, out| out.push_str(&text::print(program)))
+pub fn emit(args: &Source, output: &mut Output) -> Status {
+    with_program(args, output, |_, program, out| out.push_str(&text::print(program)))
 }
 
-fn with_program(args: &Source, said: &mut Said, show: impl FnOnce(&Input, &Program, &mut String)) -> Status {
-    match input::read(args, said) {
+fn with_program(
+    args: &Source,
+    output: &mut Output,
+    show: impl FnOnce(&Input, &Program, &mut String),
+) -> Status {
+    match input::read(args, output) {
         Err(status) => status,
         Ok(input) => {
             let mut out = String::new();
             show(&input, &input.program, &mut out);
-            said.out.push_str(&out);
+            output.out.push_str(&out);
             Status::Good
         }
     }

@@ -3,7 +3,7 @@
 //! The drawing is a library's. What we add is a window: of a line of ten megabytes only the neighbourhood of the
 //! problem is shown.
 
-use crate::said::Said;
+use crate::output::Output;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use postbop_front::{Diagnostic, LineIndex, Severity};
 use postbop_ir::{Id, Span};
@@ -30,25 +30,25 @@ pub struct Shown<'a> {
 }
 
 /// Draws diagnostics file by file, as their spans name them; keeps them as data if the report is for programs.
-pub fn render(files: &[Shown], diagnostics: &[Diagnostic], said: &mut Said) {
-    let renderer = if said.color { Renderer::styled() } else { Renderer::plain() };
+pub fn render(files: &[Shown], diagnostics: &[Diagnostic], output: &mut Output) {
+    let renderer = if output.color { Renderer::styled() } else { Renderer::plain() };
     for (at, file) in files.iter().enumerate() {
         let about = diagnostics.iter().filter(|diagnostic| diagnostic.span.file.index() == at);
         let wanted: Vec<&Diagnostic> =
-            about.filter(|diagnostic| diagnostic.is_error() || !said.quiet).collect();
-        if let Some(list) = &mut said.diagnostics {
+            about.filter(|diagnostic| diagnostic.is_error() || !output.quiet).collect();
+        if let Some(list) = &mut output.diagnostics {
             list.extend(wanted.iter().map(|diagnostic| as_json(file, diagnostic)));
         }
         for diagnostic in wanted.iter().take(MOST) {
-            draw(&renderer, files, diagnostic, &mut said.err);
+            draw(&renderer, files, diagnostic, &mut output.err);
         }
         if wanted.len() > MOST {
-            let _ = writeln!(said.err, "… and {} more", wanted.len() - MOST);
+            let _ = writeln!(output.err, "… and {} more", wanted.len() - MOST);
         }
         let errors = wanted.iter().filter(|diagnostic| diagnostic.is_error()).count();
         if errors > 0 {
             let s = if errors == 1 { "" } else { "s" };
-            let _ = writeln!(said.err, "{}: {errors} error{s}", file.name);
+            let _ = writeln!(output.err, "{}: {errors} error{s}", file.name);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::words::Words;
 use super::{json, overall, text};
 use crate::args::{Check, Detail, Format};
 use crate::input::Input;
-use crate::said::Said;
+use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::{Answer, Observer, Progress, Stats, Verdict};
 use postbop_ir::{Query, Schedule, Trace};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// The report of a check while it is written.
 pub struct Sheet<'a> {
     args: &'a Check,
-    said: &'a mut Said,
+    output: &'a mut Output,
     /// How wide the names of properties are.
     width: usize,
     begun: bool,
@@ -25,34 +25,34 @@ pub struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     /// An empty report on these properties.
-    pub fn new(queries: &[Query], args: &'a Check, said: &'a mut Said) -> Self {
+    pub fn new(queries: &[Query], args: &'a Check, output: &'a mut Output) -> Self {
         let width = queries.iter().map(|query| query.name.chars().count()).max().unwrap_or(0).min(40);
-        said.speak();
-        let bar = if said.quiet { None } else { bar() };
-        Sheet { args, said, width, begun: false, bar }
+        output.speak();
+        let bar = if output.quiet { None } else { bar() };
+        Sheet { args, output, width, begun: false, bar }
     }
 
     /// Writes one answer; a violation needs a printer that knows its program.
     fn tell(&mut self, answer: &Answer, printer: Option<&Source>) {
         let begin = !std::mem::replace(&mut self.begun, true);
-        let Sheet { args, said, width, .. } = self;
+        let Sheet { args, output, width, .. } = self;
         let written = match args.format {
             Format::Human => {
                 let words = printer.map(|source| &source.words);
                 let manner = Manner { words, detail: args.trace, shortest: args.shortest, width: *width };
-                said.out.write_all(text::answer(answer, &manner).as_bytes())
+                output.out.write_all(text::answer(answer, &manner).as_bytes())
             }
             Format::Json => {
                 let begin = if begin { json::BEGIN } else { "," };
                 let writer = printer.filter(|_| args.trace != Detail::None);
                 let writer =
                     writer.map(|source| Writer { words: &source.words, fingerprint: &source.fingerprint });
-                let out = &mut said.out;
+                let out = &mut output.out;
                 out.write_all(begin.as_bytes()).and_then(|()| json::property(out, answer, writer.as_ref()))
             }
         };
-        self.said.out.note(written);
-        self.said.out.flush_soon();
+        self.output.out.note(written);
+        self.output.out.flush_soon();
     }
 
     /// Writes the answers that are unknown, and the verdict on all.
@@ -76,7 +76,7 @@ impl<'a> Sheet<'a> {
                 format!("{begin}{}", json::end(answers, word, stats))
             }
         };
-        self.said.out.push_str(&last);
+        self.output.out.push_str(&last);
     }
 }
 

@@ -4,9 +4,12 @@
 //!
 //! Two variables are tied if an operator combines them, if one is assigned to the other, or if a call passes one as the
 //! other. An order is grown by always adding what is tied most to what was added last: each new member's ties count in
-//! full, and those of the members before it by a quarter less with each that comes.
+//! full, and those of the members before it by a quarter less with each that comes. Of what is tied
+//! about as much, that goes first which has most of its ties to members, for it opens the fewest new ones: a copy that is
+//! compared with its original and nothing else stands right behind it, and is not left for later because the original has
+//! other partners.
 //!
-//! Edges that are alike are looked at once, and count as often as they are there.
+//! Of the edges of one class only the first is looked at, and counts as often as the class has members.
 //!
 //! # Cost
 //!
@@ -30,7 +33,7 @@ pub type Tie = (Node, Node, u32);
 
 /// The ties of a program.
 pub struct Affinities {
-    /// Those of globals and of the locals and results of each model: the first of procedures that are alike.
+    /// Those of globals and of the locals and results of each model: the first procedure of its class.
     ties: Vec<Tie>,
     /// For each where its ties are; twice the number, and one more where it is the second.
     of: Groups,
@@ -41,11 +44,11 @@ pub struct Affinities {
 impl Affinities {
     /// Those of a program.
     pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
-        let (program, kin) = (machine.program, &machine.kin);
+        let (program, classes) = (machine.program, &machine.classes);
         let mut collector = Collector { nodes, ties: Vec::new() };
         let mut calls = Collector { nodes, ties: Vec::new() };
-        let mut counts = vec![0u32; kin.edge_classes];
-        kin.edges.iter().for_each(|&class| counts[class as usize] += 1);
+        let mut counts = vec![0u32; classes.edge_classes];
+        classes.edges.iter().for_each(|&class| counts[class as usize] += 1);
         for (id, edge) in program.edges().pairs() {
             if let Action::Call { callee, args, results } = &edge.action {
                 for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
@@ -57,14 +60,14 @@ impl Affinities {
                 }
             }
             // The first of a class speaks for all of them.
-            let count = std::mem::take(&mut counts[kin.edges[id] as usize]);
+            let count = std::mem::take(&mut counts[classes.edges[id] as usize]);
             if count == 0 {
                 continue;
             }
             let first = collector.ties.len();
             let proc = program.locs()[edge.from].proc;
             collector.action(proc, &edge.action);
-            let model = models[kin.procs[proc] as usize];
+            let model = models[classes.procs[proc] as usize];
             let of_model = |node: Node| match node.checked_sub(program.vars().len() as u32) {
                 Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
                 None if program.is_global(VarId(node)) => node,
@@ -175,14 +178,25 @@ impl Collector<'_> {
 pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
     let of = ends(count, ties);
     let mut pull = vec![0f64; count];
+    // How strong the ties of each are in all, and how strong those to members.
+    let (mut all, mut inner) = (vec![0f64; count], vec![0f64; count]);
+    for &(a, b, strength) in ties {
+        all[a as usize] += strength as f64;
+        all[b as usize] += strength as f64;
+    }
     let mut queue: BinaryHeap<(u64, Reverse<u32>)> = (0..count as u32).map(|at| (0, Reverse(at))).collect();
     let mut placed = vec![false; count];
     let mut ordered = Vec::with_capacity(count);
     // Instead of lessening what is there, what comes later weighs more.
     let mut weight = 1f64;
-    while let Some((key, Reverse(at))) = queue.pop() {
-        // Those with greater pull are in the queue once more; numbers that are not negative compare like their bits.
-        if placed[at as usize] || key != pull[at as usize].to_bits() {
+    // Numbers that are not negative compare like their bits.
+    let key = |at: u32, pull: &[f64], inner: &[f64]| {
+        let at = at as usize;
+        if all[at] > 0.0 { (pull[at] * (3.0 + inner[at] / all[at])).to_bits() } else { 0 }
+    };
+    while let Some((found, Reverse(at))) = queue.pop() {
+        // Those with greater keys are in the queue once more.
+        if placed[at as usize] || found != key(at, &pull, &inner) {
             continue;
         }
         placed[at as usize] = true;
@@ -191,12 +205,13 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
         if weight > 1e200 {
             pull.iter_mut().for_each(|pull| *pull /= weight);
             weight = 1.0;
-            queue = (0..count as u32).map(|at| (pull[at as usize].to_bits(), Reverse(at))).collect();
+            queue = (0..count as u32).map(|at| (key(at, &pull, &inner), Reverse(at))).collect();
         }
         for (partner, strength) in partners(ties, &of, at) {
             if !placed[partner as usize] {
                 pull[partner as usize] += strength as f64 * weight;
-                queue.push((pull[partner as usize].to_bits(), Reverse(partner)));
+                inner[partner as usize] += strength as f64;
+                queue.push((key(partner, &pull, &inner), Reverse(partner)));
             }
         }
     }

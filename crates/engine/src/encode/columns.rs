@@ -8,7 +8,7 @@
 //! it: those would be in scope together. The same holds at one remove: two variables that are copied from or to members
 //! of a third column, in different procedures, may share one.
 //!
-//! Procedures that are alike ([`super::machine::kin`]) should also be placed alike, so that relations can be shared. A
+//! Procedures of one class ([`super::machine::classes`]) should also be placed in the same way, so that relations can be shared. A
 //! variable without a column joins that of its counterpart, if it can.
 //!
 //! Globals are in scope everywhere, and each has a column of its own.
@@ -243,11 +243,11 @@ impl Grower<'_> {
         }
     }
 
-    /// What is alike in procedures that are alike.
+    /// What procedures of one class have in common.
     fn counterparts(&mut self, machine: &Machine) {
-        let models = machine.kin.models();
+        let models = machine.classes.models();
         for proc in self.program.procs().ids() {
-            let model = models[machine.kin.procs[proc] as usize];
+            let model = models[machine.classes.procs[proc] as usize];
             if model == proc {
                 continue;
             }

@@ -15,8 +15,8 @@
 //! # Cost
 //!
 //! Each set holds one bit per field of its procedure and only grows. All edges are passed once, callees before callers and
-//! what follows before what leads there; then a worklist takes turns: what is live at entries goes up to callers, those
-//! that are furthest down first, and what is live at exits goes down to callees, those that are furthest up first. A chain
+//! later locations before earlier ones; then a worklist takes turns: variables that are live at entries go up to the callers, lowest
+//! procedures first, and variables that are live at exits go down to the callees, highest procedures first. A chain
 //! of calls so takes two turns, however long it is.
 
 use super::scope::Scopes;
@@ -295,7 +295,7 @@ impl<'a> Solver<'a> {
         let after = self.live.at(program, edge.to);
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
-        let mut set = vec![0; bits::words(scopes.len(program, callee))];
+        let mut set: SmallVec<[u64; 4]> = SmallVec::from_elem(0, bits::words(scopes.len(program, callee)));
         for (here, there) in scopes.shared(proc, callee) {
             if bits::contains(after, here) {
                 bits::insert(&mut set, there);

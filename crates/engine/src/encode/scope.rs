@@ -3,8 +3,8 @@
 //! # Idea
 //!
 //! A global that neither a procedure nor anything it calls reads or writes passes through it untouched, so it has no
-//! place in the procedure's valuations and summaries. What is left are the procedure's *fields*, numbered from 0:
-//! the globals it can touch, its locals, its results.
+//! place in the procedure's valuations and summaries. The other variables are the procedure's *fields*,
+//! numbered from 0: the globals it can touch, its locals, its results.
 //!
 //! # Paper
 //!

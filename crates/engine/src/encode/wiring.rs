@@ -2,16 +2,26 @@
 //!
 //! # Idea
 //!
-//! Procedures share levels. A global has a place of its own, and so has each column of variables that calls copy into each
-//! other ([`super::columns`]). The other locals and results of a procedure stand behind the column that they have most to do
-//! with, and procedures share these places too: a program with a thousand procedures needs hardly more levels than its
-//! largest one. Each place is a *slot* of four levels side by side: the value at entry, now, next, and one by
-//! which arguments and results pass between caller and callee.
+//! A decision diagram tests *levels*, one bit each, in a fixed order. The wiring assigns to each bit of each variable a *slot*: four
+//! neighbouring levels, which hold the value at the entry of the procedure, the present value, the value after an edge, and a value on
+//! its way between caller and callee ([`Role`]).
 //!
-//! What belongs together stands together ([`super::affinity`]): columns among each other, and the locals of each procedure.
-//! Integers are interleaved bit by bit behind the Booleans, and among them the integers that an edge may choose. What
-//! says where a run is, if a translation knows that, comes before everything else. Procedures that are alike, with the same
-//! columns, are wired alike.
+//! **Procedures share slots.** Only one procedure runs at a time, so locals of different procedures can use the same slots. A
+//! program with a thousand procedures needs hardly more levels than its largest procedure. The slots are
+//!
+//! * for each global, slots of its own;
+//! * for each *column*, that is, for variables of different procedures that calls copy into each other ([`super::columns`]),
+//!   one place, so that passing an argument does not move it in the order;
+//! * for the other locals and results, places behind the column with which they have most to do.
+//!
+//! **The order of slots.** Diagrams are small if variables that depend on each other are close. So columns are ordered by their
+//! affinity ([`super::affinity`]), and within each procedure the locals behind a column are too. First of all come the variables that
+//! a translation of threads declared as control: they say where a run is. Then come the Booleans. Integers come last, interleaved: the
+//! highest bits of all integers, then the next bits, and so on; integers that an edge chooses freely have places among
+//! them.
+//!
+//! Procedures of one class ([`super::machine::classes`]) whose columns are the same get the same slots, so that their relations can
+//! be shared.
 //!
 //! # Paper
 //!
@@ -25,6 +35,7 @@ use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
 use std::cmp::Reverse;
+use std::ops::Index;
 
 /// What the four levels of a slot stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,8 +58,37 @@ pub fn level(slot: u32, role: Role) -> u32 {
     slot * ROLES + role as u32
 }
 
-/// For each field of a procedure the slots of its bits, least significant first.
-pub type Slots = Vec<Box<[u32]>>;
+/// For each field of a procedure the slots of its bits, least significant first. There may be many procedures that touch
+/// many globals, so all slots are in one list.
+pub struct Slots {
+    /// Where those of each field end.
+    ends: Box<[u32]>,
+    slots: Box<[u32]>,
+}
+
+impl Slots {
+    fn new(fields: impl Iterator<Item = Box<[u32]>>) -> Self {
+        let (mut ends, mut slots) = (Vec::new(), Vec::new());
+        for field in fields {
+            slots.extend_from_slice(&field);
+            ends.push(slots.len() as u32);
+        }
+        Slots { ends: ends.into(), slots: slots.into() }
+    }
+
+    /// Field by field.
+    pub fn iter(&self) -> impl Iterator<Item = &[u32]> + '_ {
+        (0..self.ends.len()).map(|field| &self[field])
+    }
+}
+
+impl Index<usize> for Slots {
+    type Output = [u32];
+    fn index(&self, field: usize) -> &[u32] {
+        let start = field.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.slots[start as usize..self.ends[field] as usize]
+    }
+}
 
 /// The slots of all procedures.
 pub struct Wiring {
@@ -122,7 +162,7 @@ impl Wiring {
         let global = globals.iter().map(|&var| (var, planner.place[planner.column[var.0 as usize] as usize]));
         let global = global.collect();
         let mut ints = Integers { first: next, ..planner.ints };
-        let types = machine.kin.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
+        let types = machine.classes.models().into_iter().flat_map(|proc| machine.scopes.types(program, proc));
         ints.widest = types.filter(|ty| ty.is_integer()).map(width).max().unwrap_or(0);
         for edge in program.edges().iter() {
             let mut chosen = 0;
@@ -167,7 +207,7 @@ impl Wiring {
             let globals = scopes.globals(proc).iter().map(of_global);
             let types = scopes.types(program, proc).skip(scopes.globals(proc).len());
             let others = self.spots[class].iter().zip(types).map(|(&spot, ty)| at(spot, ty));
-            globals.chain(others).map(now).collect()
+            Slots::new(globals.chain(others).map(now))
         })
     }
 
@@ -191,7 +231,7 @@ impl Wiring {
     pub fn permute(&mut self, to: &[u32]) {
         let moved = self.moved.get_or_insert_with(|| (0..to.len() as u32).collect());
         let slots = self.slots.iter_mut().filter_map(OnceCell::get_mut);
-        let slots = slots.flatten().flatten().chain(moved);
+        let slots = slots.flat_map(|slots| slots.slots.iter_mut()).chain(moved);
         slots.for_each(|slot| *slot = to[*slot as usize]);
     }
 }
@@ -218,13 +258,13 @@ impl<'m, 'a> Planner<'m, 'a> {
     fn new(machine: &'m Machine<'a>, globals: &[VarId]) -> Self {
         let program = machine.program;
         let nodes = Nodes::new(program);
-        let models = machine.kin.models();
+        let models = machine.classes.models();
         let (column, columns) = columns(machine, &nodes, globals);
         let affinities = Affinities::new(machine, &nodes, &models);
         let (mut rows, mut row, mut reps) = (Rows::default(), Vec::new(), Vec::new());
         let mut class = |proc: ProcId| {
             row.clear();
-            row.push(machine.kin.procs[proc] as u64);
+            row.push(machine.classes.procs[proc] as u64);
             row.extend(nodes.of(program, proc).map(|node| column[node as usize] as u64));
             let (class, new) = rows.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
             if new {
@@ -242,7 +282,7 @@ impl<'m, 'a> Planner<'m, 'a> {
 
     /// The counterpart, in the model of a procedure, of its local or result at this place.
     fn counterparts(&self, proc: ProcId) -> (Vec<Node>, Vec<Node>) {
-        let model = self.models[self.machine.kin.procs[proc] as usize];
+        let model = self.models[self.machine.classes.procs[proc] as usize];
         let of = |proc| self.nodes.of(self.machine.program, proc).collect();
         (of(proc), of(model))
     }

@@ -23,7 +23,7 @@
 //! are enumerated: arithmetic over wide integers is for other engines.
 
 mod any;
-mod past;
+mod history;
 mod search;
 mod shortest;
 mod store;

@@ -4,7 +4,7 @@
 //! go on from. Each of these is a [`WorkItem`] on a stack. In which order contexts are looked at is decided by the
 //! [`Order`] of the search: [`super::any`] or [`super::shortest`].
 
-use super::past::Recall;
+use super::history::Recorded;
 use super::store::{NOBODY, Parent, Store};
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
@@ -48,7 +48,7 @@ pub(super) trait Order: Default {
     fn steps_to(&self, row: u32) -> Length;
 
     /// A context was found, perhaps again, in so many steps from its entry.
-    fn found(search: &mut Search<Self>, context: u32, new: bool, origin: Parent, steps: Length);
+    fn found(search: &mut Search<Self>, context: u32, new: bool, parent: Parent, steps: Length);
 
     /// Does a piece of work; false if none is left.
     fn advance(search: &mut Search<Self>) -> Result<bool, Full>;
@@ -134,11 +134,11 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         entry: u32,
         loc: LocId,
         row: &[u64],
-        origin: Parent,
+        parent: Parent,
         steps: Length,
     ) -> Result<(), Full> {
-        let (context, new) = self.store.context(entry, loc, row, origin)?;
-        O::found(self, context, new, origin, steps);
+        let (context, new) = self.store.context(entry, loc, row, parent)?;
+        O::found(self, context, new, parent, steps);
         Ok(())
     }
 
@@ -255,7 +255,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
 
     /// A suspended caller goes on after the callee reached an exit.
     fn come_back(&mut self, suspension: u32, exit: u32) -> Result<(), Full> {
-        let Parent { edge, .. } = self.store.origin(suspension);
+        let Parent { edge, .. } = self.store.parent(suspension);
         let call = self.machine.call(edge);
         let to = self.machine.program.edges()[edge].to;
         let here = &self.machine.layout(self.machine.program.locs()[to].proc).fields;
@@ -268,8 +268,8 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             here[field].set(&mut row, there[from].get(self.store.valuation(exit)));
         }
         let steps = self.order.steps_to(suspension) + &self.order.steps_to(exit);
-        let origin = Parent { from: suspension, edge, exit };
-        self.found(self.store.entry_of(suspension), to, &row, origin, steps)?;
+        let parent = Parent { from: suspension, edge, exit };
+        self.found(self.store.entry_of(suspension), to, &row, parent, steps)?;
         self.resumed = row;
         Ok(())
     }
@@ -286,8 +286,8 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         if !may_tell(stopped.as_ref(), self.expander.work, budget) {
             return stats;
         }
-        let mut memory = Recall { machine: self.machine, store: &self.store };
-        let mut retracer = Retracer::new(self.machine, &mut memory, budget);
+        let mut history = Recorded { machine: self.machine, store: &self.store };
+        let mut retracer = Retracer::new(self.machine, &mut history, budget);
         let trace = |context: u32| retracer.trace(context, self.store.valuation(context).into());
         self.targets.tell(stopped, trace, listener);
         stats

@@ -36,14 +36,14 @@ impl Order for Nearest {
         self.steps.get(row as usize).and_then(Option::clone).unwrap_or(Length::ZERO)
     }
 
-    fn found(search: &mut Search<Self>, context: u32, _: bool, origin: Parent, steps: Length) {
+    fn found(search: &mut Search<Self>, context: u32, _: bool, parent: Parent, steps: Length) {
         search.order.added(search.store.len(), None);
         let known = &mut search.order.steps[context as usize];
         if known.as_ref().is_none_or(|known| steps < *known) {
             let entry = search.store.entry_of(context) as usize;
             let total = search.store.entries[entry].distance.clone() + &steps;
             *known = Some(steps);
-            search.store.set_origin(context, origin);
+            search.store.set_parent(context, parent);
             search.order.heap.push(Reverse((total, context)));
         }
     }

@@ -44,7 +44,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Store {
     rows: Rows,
-    origins: Vec<Parent>,
+    parents: Vec<Parent>,
     /// The entries, by number.
     pub entries: Vec<Entry>,
     /// The number of contexts.
@@ -58,13 +58,13 @@ impl Store {
         self.rows.len()
     }
 
-    fn intern(&mut self, head: &[u64], row: &[u64], origin: Parent) -> Result<(u32, bool), Full> {
+    fn intern(&mut self, head: &[u64], row: &[u64], parent: Parent) -> Result<(u32, bool), Full> {
         self.scratch.clear();
         self.scratch.extend_from_slice(head);
         self.scratch.extend_from_slice(row);
         let (id, new) = self.rows.intern(&self.scratch)?;
         if new {
-            self.origins.push(origin);
+            self.parents.push(parent);
         }
         Ok((id, new))
     }
@@ -75,9 +75,9 @@ impl Store {
         entry: u32,
         loc: LocId,
         row: &[u64],
-        origin: Parent,
+        parent: Parent,
     ) -> Result<(u32, bool), Full> {
-        let (id, new) = self.intern(&[(entry as u64) << 32 | loc.0 as u64], row, origin)?;
+        let (id, new) = self.intern(&[(entry as u64) << 32 | loc.0 as u64], row, parent)?;
         self.contexts += new as u64;
         Ok((id, new))
     }
@@ -85,11 +85,11 @@ impl Store {
     /// Adds an entry; its number, and whether it is new.
     pub fn entry(&mut self, proc: ProcId, row: &[u64]) -> Result<(u32, bool), Full> {
         let number = self.entries.len() as u32;
-        // An entry's origin says which number it has.
-        let origin = Parent { from: number, edge: EdgeId(0), exit: NOBODY };
-        let (id, new) = self.intern(&[ENTRY | proc.0 as u64], row, origin)?;
+        // An entry's parent says which number it has.
+        let parent = Parent { from: number, edge: EdgeId(0), exit: NOBODY };
+        let (id, new) = self.intern(&[ENTRY | proc.0 as u64], row, parent)?;
         if !new {
-            return Ok((self.origins[id as usize].from, false));
+            return Ok((self.parents[id as usize].from, false));
         }
         if self.entries.len() >= MOST_ENTRIES {
             return Err(Full);
@@ -138,12 +138,12 @@ impl Store {
     }
 
     /// How a row was found.
-    pub fn origin(&self, id: u32) -> Parent {
-        self.origins[id as usize]
+    pub fn parent(&self, id: u32) -> Parent {
+        self.parents[id as usize]
     }
 
     /// Notes a better way to a row.
-    pub fn set_origin(&mut self, id: u32, origin: Parent) {
-        self.origins[id as usize] = origin;
+    pub fn set_parent(&mut self, id: u32, parent: Parent) {
+        self.parents[id as usize] = parent;
     }
 }

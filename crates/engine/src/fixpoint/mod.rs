@@ -8,14 +8,14 @@
 //!
 //! # Paper
 //!
-//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared (`past`); states in which only what
+//! \[getafix\]. # Departures: traces, found by the rounds in which pairs appeared (`history`); states in which only what
 //! matters is kept.
 
+mod history;
 pub mod library;
-mod mentions;
-mod past;
 pub mod run;
 mod solve;
+mod state;
 pub mod switches;
 mod template;
 

@@ -2,7 +2,7 @@
 //!
 //! No value is left out of a state here, live or not: a formula may ask about any of them.
 
-use super::solve::{tallies, watchman};
+use super::solve::{keep_to, tallies};
 use super::template::Template;
 use crate::budget::{Budget, clock};
 use crate::encode::machine::code::Machine;
@@ -34,7 +34,7 @@ pub fn run(program: &Program, targets: Vec<LocId>, formulas: &[u8], budget: &Bud
         Ok(formulas) => formulas,
         Err(flaws) => return (text, Err(flaws)),
     };
-    let mut solver = Solver::new(&formulas.system, Bdd::new(watchman(budget)), template, Vec::new());
+    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget)), template, Vec::new());
     solver.clock = clock;
     let nodes: Vec<_> = formulas.queries.iter().map(|&(_, node)| node).collect();
     let recipes = solver.prepare(&nodes);

@@ -1,7 +1,7 @@
 //! Room `engine/fixpoint`: an algorithm of the library on a task.
 
+use super::history::{COPIES, Point, Recorded};
 use super::library::Algorithm;
-use super::past::{COPIES, Point, Recall};
 use super::template::{PC, TARGET, Template};
 use crate::budget::{Budget, Stopwatch, Tick, clock};
 use crate::encode::machine::code::Machine;
@@ -32,7 +32,7 @@ pub fn check(
     let template = Template::new(machine, targets);
     let (_, formulas) = read(algorithm.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("{}.fix: {flaws:?}", algorithm.name));
-    let bdd = Bdd::new(watchman(budget));
+    let bdd = Bdd::new(keep_to(budget));
     let watched = formulas.paths.iter().chain(&formulas.entries).copied().collect();
     let mut solver = Solver::new(&formulas.system, bdd, template, watched);
     solver.clock = clock;
@@ -48,8 +48,8 @@ pub fn check(
     stats
 }
 
-/// A watchman who keeps to a budget.
-pub(super) fn watchman(budget: &Budget) -> impl FnMut(usize) -> bool + '_ {
+/// A callback that interrupts the work of diagrams when the budget is used up.
+pub(super) fn keep_to(budget: &Budget) -> impl FnMut(usize) -> bool + '_ {
     move |bytes| budget.allows(bytes as u64).is_ok()
 }
 
@@ -121,9 +121,9 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     /// The targets that were reached, with traces.
     fn hits(&mut self, missing: &[usize]) -> Result<Vec<(usize, Finding)>, Why> {
         let budget = self.budget;
-        self.solver.bdd.relieve(move |_| budget.check_writing().is_ok());
+        self.solver.bdd.set_interrupt(move |_| budget.check_writing().is_ok());
         let mut hits = self.trace_all(missing).map_err(|_| self.why(Stop::Interrupted))?;
-        self.solver.bdd.relieve(watchman(budget));
+        self.solver.bdd.set_interrupt(keep_to(budget));
         if hits.is_empty() {
             let bug = Why::EngineBug("a target is reached, but by no pair that was found".into());
             hits.push((missing[0], Finding::Unknown(bug)));
@@ -153,7 +153,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
     }
 
     /// What was found when.
-    fn recall(&mut self) -> Result<Recall<'_, 'm, 'a, 'w>, Interrupted> {
+    fn recall(&mut self) -> Result<Recorded<'_, 'm, 'a, 'w>, Interrupted> {
         let domains = [PC, DomainId(1), DomainId(2)];
         let states: Vec<Vec<Vec<u32>>> = (0..COPIES)
             .map(|copy| domains.iter().map(|&domain| self.solver.levels(domain, copy)).collect())
@@ -168,7 +168,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
                 calling.entry(callee).or_default().push(id);
             }
         }
-        Ok(Recall {
+        Ok(Recorded {
             bdd: &mut self.solver.bdd,
             template: &self.solver.supply,
             states,

@@ -4,7 +4,7 @@
 //! are at each switch: a *script*. With a script in hand a run is soon found by other means.
 
 use super::library::SWITCHES;
-use super::solve::{ProgramSolver, tallies, watchman};
+use super::solve::{ProgramSolver, keep_to, tallies};
 use super::template::{GLOBAL, PC, TARGET, Template};
 use crate::budget::{Budget, Tick, clock};
 use crate::encode::prepared::Prepared;
@@ -40,7 +40,7 @@ pub fn check(
         RelationId(found.expect("the formula defines it") as u32)
     };
     let reach = relation("Reach");
-    let mut solver = Solver::new(&formulas.system, Bdd::new(watchman(budget)), template, vec![reach]);
+    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget)), template, vec![reach]);
     solver.clock = clock;
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();

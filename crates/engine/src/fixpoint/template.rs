@@ -11,11 +11,12 @@
 //!
 //! \[getafix\] section 4, the template formulae.
 
-use super::mentions::Mentions;
-use crate::encode::blast::{Bits, blast};
+use super::state::InState;
+use crate::encode::blast::blast;
 use crate::encode::gates::width;
 use crate::encode::machine::code::{Code, Compiled, Machine};
-use crate::encode::wiring::Wiring;
+use crate::encode::mentions::Mentions;
+use crate::encode::wiring::{Slots, Wiring};
 use crate::threads::resume_points::{resume_points, shared};
 use postbop_front::fix::{Piece, Signature, Sort};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Thread, ThreadId, Value, VarId};
@@ -131,7 +132,7 @@ impl<'m, 'a> Template<'m, 'a> {
         self.code[loc]
     }
 
-    fn slots(&self, proc: ProcId) -> &[Box<[u32]>] {
+    fn slots(&self, proc: ProcId) -> &Slots {
         self.wiring.slots(self.machine, proc)
     }
 
@@ -237,9 +238,15 @@ impl<'m, 'a> Template<'m, 'a> {
         Ok(relation)
     }
 
-    /// The diagrams of levels.
-    pub fn vars(&self, bdd: &mut Bdd, levels: &[u32]) -> Result<Bits, Interrupted> {
-        levels.iter().map(|&level| bdd.var(level)).collect()
+    /// What the formulas of an edge mention at a state.
+    fn mentions<'e>(
+        &'e self,
+        proc: ProcId,
+        state: State<'e>,
+        compiled: &'e Compiled,
+    ) -> Mentions<'e, 'a, InState<'e, 'm, 'a>> {
+        let levels = InState { template: self, state };
+        Mentions { machine: self.machine, proc, choices: &compiled.choices, levels, nexts: Vec::new() }
     }
 
     /// From `x` to `v` by an edge that is no call.
@@ -248,7 +255,7 @@ impl<'m, 'a> Template<'m, 'a> {
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no steps") };
-        let mut mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
+        let mut mentions = self.mentions(proc, x, compiled);
         for set in sets {
             let value = mentions.value(bdd, set)?;
             mentions.nexts.push(value);
@@ -311,7 +318,7 @@ impl<'m, 'a> Template<'m, 'a> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let (compiled, call) = (self.machine.edge(id), self.machine.call(id));
-        let mentions = Mentions { template: self, proc, state: x, compiled, nexts: Vec::new() };
+        let mentions = self.mentions(proc, x, compiled);
         let mut relation = Ref::TRUE;
         for set in call.args.iter().filter(|set| set.live) {
             let value = mentions.value(bdd, set)?;

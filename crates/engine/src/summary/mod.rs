@@ -16,18 +16,22 @@
 //!   after which it does not matter.
 //! * Only the new part of a set is pushed, callees first, each procedure in reverse post-order, so that loops settle
 //!   before what follows them is looked at.
-//! * A trace is found by walking back through the parts as they arrived ([`past`]); a shortest one by letting them
-//!   arrive in the order of their distance ([`solve`]).
+//! * The relation of a parallel assignment stays in parts where it would be large ([`crate::encode::relation`]), and a loop that is seen to
+//!   be long is taken many rounds at a time ([`leap`]).
+//! * A trace is found by walking back through the parts as they arrived ([`history`]); a shortest one by letting them
+//!   arrive in the order of their distance ([`shortest`]).
 //!
 //! # Cost
 //!
 //! \[bebop\]: O(E · 2^k) for E edges and k variables in scope in the worst case; in practice the sizes of the diagrams.
 
+mod any;
 mod calls;
+mod history;
+mod leap;
 mod order;
-mod past;
-mod relation;
 mod room;
+mod shortest;
 mod solve;
 
 use crate::budget::Budget;
@@ -57,7 +61,8 @@ impl Engine for Summary {
     }
 }
 
-/// The engine with levels reordered after so many images, whether it helps or not: for tests.
+/// The engine with levels reordered after so many images, relations in parts and loops taken many rounds at a time, whether
+/// it helps or not: for tests.
 pub struct Reordered(pub u64);
 
 impl Engine for Reordered {

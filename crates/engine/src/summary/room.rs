@@ -1,4 +1,4 @@
-//! Room `engine/summary`: diagrams that nobody needs are forgotten, and if that is not enough, levels are reordered.
+//! Room `engine/summary`: diagrams that are not needed any more are forgotten, and if that is not enough, levels are reordered.
 //!
 //! # Idea
 //!
@@ -9,6 +9,7 @@
 //!
 //! Everything else goes on: diagrams keep their numbers, plans are rewritten, and the wiring is told where slots stand now.
 
+use super::shortest::Rings;
 use super::solve::{Cause, Ready, Solver};
 use crate::encode::wiring::ROLES;
 use postbop_kit::bdd::{Ref, Reorder};
@@ -43,20 +44,26 @@ impl Solver<'_, '_, '_, '_> {
             roots.push(arrival.set);
             match arrival.cause {
                 Cause::Start => {}
-                Cause::Edge(_, set) | Cause::Enter(_, set) | Cause::Return(_, set, ..) => roots.push(set),
+                Cause::Edge(_, set)
+                | Cause::Enter(_, set)
+                | Cause::Return(_, set, ..)
+                | Cause::Leap(.., set) => roots.push(set),
             }
         }
-        roots.extend(self.gates.iter().flatten().map(|gate| gate.diagonal));
+        roots.extend(self.interfaces.iter().flatten().map(|interface| interface.diagonal));
         roots.extend(self.edges.iter().filter_map(|edge| match edge {
             Ready::Update(relation, _) => Some(*relation),
             _ => None,
         }));
+        roots.extend(self.split.iter().flat_map(|parts| parts.iter().map(|&(part, _)| part)));
         for call in &self.sites {
-            roots.extend([call.site.enter.0, call.site.pass.0, call.lift]);
-            roots.extend(call.lifts.iter().flat_map(|lift| [lift.relation, lift.summary]));
+            roots.extend([call.site.enter.0, call.site.pass.0, call.effect]);
+            roots.extend(call.effects.iter().flat_map(|effect| [effect.relation, effect.summary]));
         }
-        roots.extend(self.schedule.values());
-        let timed = self.entered.iter().chain(self.parts.iter()).chain(&self.pushed);
+        roots.extend(self.loops.iter().flat_map(|one| one.powers.iter().copied().chain([one.closed])));
+        roots.extend(self.rings.schedule.values());
+        let Rings { entered, left, pushed, .. } = &self.rings;
+        let timed = entered.iter().chain(left.iter()).chain(pushed);
         roots.extend(timed.flatten().map(|&(_, set)| set));
         roots
     }
@@ -87,15 +94,16 @@ impl Solver<'_, '_, '_, '_> {
         let moved = self.encoder.bdd.reorder(roots.iter().copied(), levels, ROLES, way);
         self.encoder.wiring.permute(&moved);
         // Gates that were shared stay so.
-        let mut gates = HashMap::default();
+        let mut interfaces = HashMap::default();
         for proc in self.task.program.procs().ids() {
-            let Some(gate) = &self.gates[proc] else { continue };
-            let moved =
-                gates.entry(Rc::as_ptr(gate)).or_insert_with(|| Rc::new(self.encoder.relevelled(proc, gate)));
-            self.gates[proc] = Some(Rc::clone(moved));
+            let Some(interface) = &self.interfaces[proc] else { continue };
+            let moved = interfaces
+                .entry(Rc::as_ptr(interface))
+                .or_insert_with(|| Rc::new(self.encoder.relevelled(proc, interface)));
+            self.interfaces[proc] = Some(Rc::clone(moved));
         }
-        for gate in self.shared_gates.values_mut() {
-            *gate = Rc::clone(&gates[&Rc::as_ptr(gate)]);
+        for interface in self.shared_interfaces.values_mut() {
+            *interface = Rc::clone(&interfaces[&Rc::as_ptr(interface)]);
         }
     }
 }

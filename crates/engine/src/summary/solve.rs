@@ -2,34 +2,35 @@
 //!
 //! # Idea
 //!
-//! What is new at a location is pushed along its edges; what comes out and is new at the other end waits there. At an
-//! exit, what is new becomes a *lift* at every call of the procedure: a relation between the caller's valuations before
-//! and after the call, applied at once to all that waits in front of the call already, and to whatever comes later.
+//! Each location has a set of path edges that were reached, and of these a part that is new. The new part is pushed along the edges
+//! that leave the location: its image under the relation of an edge, as far as it is not in the set at the other end yet,
+//! is new there. At the exit of a procedure the new part becomes a *call effect* at every call of the procedure: a relation
+//! between the caller's valuations before and after the call. It is applied at once to the path edges that were reached in front of
+//! the call, and later to each that still comes.
 //!
-//! Which location is next? By default the one of the innermost procedure that comes first in its reverse post-order.
-//! With `shortest`, the one with the least number of steps from the start of the run: a set that arrives knows its
-//! distance, one step more than where it came from, and a completed call counts the steps inside, which are the
-//! distance of the exit less the distance at which the procedure was first entered with these values. No arrival is
-//! nearer than what it is derived from, so the sets are the rings of \[bebop\] section 3.2, except that calls count all
-//! their steps.
+//! Which location is next, and when a call uses which summary, depends on the runs that are wanted: [`super::any`] or
+//! [`super::shortest`].
 
 use super::calls::CallSite;
+use super::history::{Point, Recorded};
+use super::leap::{self, Head, Loop};
 use super::order::Order;
-use super::past::{Point, Recall};
-use super::relation::{CallRelations, Encoder, Gate};
 use super::room::Reordering;
+use super::shortest::Rings;
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
 use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
+use crate::encode::relation::{CallRelations, Encoder, ProcInterface};
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
 use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 /// How much work a round is, besides that of the diagrams it makes.
@@ -44,8 +45,10 @@ pub enum Cause {
     Edge(EdgeId, Ref),
     /// Called from this set.
     Enter(u32, Ref),
-    /// From this set over a call, by lifts of these numbers.
+    /// From this set over a call, by effects of these numbers.
     Return(u32, Ref, u32, u32),
+    /// From this set by 2^i rounds of a loop; given are the loop and i.
+    Leap(u32, u32, Ref),
 }
 
 /// A set of path edges that was new when it arrived.
@@ -66,6 +69,8 @@ pub struct Arrival {
 pub(super) enum Ready {
     Nothing,
     Update(Ref, Plan),
+    /// In parts, one after the other: the list of this number.
+    Parts(u32),
     Call(u32),
 }
 
@@ -74,6 +79,8 @@ pub(super) struct Place {
     pub reach: Ref,
     /// Of `reach`, what was not pushed on yet.
     pub fresh: Ref,
+    /// How often something was pushed on from here.
+    pub turns: u32,
 }
 
 /// The fixpoint under way.
@@ -84,26 +91,26 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) places: Table<LocId, Place>,
     /// Everything that arrived.
     pub arrivals: Vec<Arrival>,
-    pub(super) gates: Table<ProcId, Option<Rc<Gate>>>,
+    pub(super) interfaces: Table<ProcId, Option<Rc<ProcInterface>>>,
     pub(super) edges: Table<EdgeId, Ready>,
     /// The relations of edges, by what those have in common; those of calls also by their callees.
-    updates: HashMap<(u32, u32), (Ref, Plan)>,
+    updates: HashMap<(u32, u32), Ready>,
+    pub(super) split: Vec<Rc<[(Ref, Plan)]>>,
     calls: HashMap<((u32, u32), u32), Rc<CallRelations>>,
-    pub(super) shared_gates: HashMap<u32, Rc<Gate>>,
+    pub(super) shared_interfaces: HashMap<u32, Rc<ProcInterface>>,
     /// The calls that were reached.
     pub sites: Vec<CallSite>,
     pub(super) callers: Table<ProcId, Vec<u32>>,
     /// Locations with something fresh, by rank and order.
-    agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
-    order: Order,
-    /// By shortest search: what arrives when; and for each procedure with which values it was entered when.
-    pub(super) schedule: BTreeMap<(Length, LocId), Ref>,
-    pub(super) entered: Table<ProcId, Vec<(Length, Ref)>>,
-    /// By shortest search: what came out of each procedure, in how many steps.
-    pub(super) parts: Table<ProcId, Vec<(Length, Ref)>>,
-    /// By shortest search, for each call: what was pushed over it when.
-    pub(super) pushed: Vec<Vec<(Length, Ref)>>,
-    targets: TargetTracker<LocId>,
+    pub(super) agenda: BinaryHeap<Reverse<(u32, u32, LocId)>>,
+    pub(super) order: Order,
+    /// Loops that are taken many rounds at a time, by their heads; and after how many turns that is tried.
+    pub(super) loops: Vec<Loop>,
+    pub(super) heads: HashMap<LocId, Head>,
+    pub(super) patience: u32,
+    /// For the search for shortest runs.
+    pub(super) rings: Rings,
+    pub(super) targets: TargetTracker<LocId>,
     pub(super) images: u64,
     pub(super) reordering: Reordering,
 }
@@ -119,7 +126,11 @@ pub fn check(
     let mut stopwatch = Stopwatch::start();
     let meter = Meter::new(budget);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
-    let mut solver = Solver::new(task, Encoder::new(prepared.machine(), bdd), reordering);
+    let mut encoder = Encoder::new(prepared.machine(), bdd);
+    if matches!(reordering, Reordering::Every(..)) {
+        encoder.take_apart();
+    }
+    let mut solver = Solver::new(task, encoder, reordering);
     stopwatch.lap("prepare_us");
     let end = solver.run(&meter, budget, listener);
     stopwatch.lap("search_us");
@@ -135,21 +146,25 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Solver {
             encoder,
             task,
-            places: Table::filled(program.locs().len(), Place { reach: Ref::FALSE, fresh: Ref::FALSE }),
+            places: Table::filled(
+                program.locs().len(),
+                Place { reach: Ref::FALSE, fresh: Ref::FALSE, turns: 0 },
+            ),
             arrivals: Vec::with_capacity(2 * program.locs().len()),
-            gates: Table::filled(program.procs().len(), None),
+            interfaces: Table::filled(program.procs().len(), None),
             edges: Table::filled(program.edges().len(), Ready::Nothing),
             updates: HashMap::default(),
+            split: Vec::new(),
             calls: HashMap::default(),
-            shared_gates: HashMap::default(),
+            shared_interfaces: HashMap::default(),
             sites: Vec::new(),
             callers: Table::filled(program.procs().len(), Vec::new()),
             agenda: BinaryHeap::new(),
             order: Order::new(program),
-            schedule: BTreeMap::new(),
-            entered: Table::filled(program.procs().len(), Vec::new()),
-            parts: Table::filled(program.procs().len(), Vec::new()),
-            pushed: Vec::new(),
+            loops: Vec::new(),
+            heads: HashMap::default(),
+            patience: leap::patience(matches!(reordering, Reordering::Every(..))),
+            rings: Rings::new(program),
             targets: TargetTracker::new(task),
             images: 0,
             reordering,
@@ -160,7 +175,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         budget.check()?;
         let interrupted = |_: Interrupted| meter.why();
         let main = self.task.program.main();
-        self.gate(main).map_err(interrupted)?;
+        self.interface(main).map_err(interrupted)?;
         let entry = self.task.program.procs()[main].entry;
         self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
@@ -180,27 +195,6 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(())
     }
 
-    /// Pushes on what is fresh at the next location; false if there is none.
-    fn next(&mut self) -> Result<bool, Interrupted> {
-        let Some(Reverse((_, _, loc))) = self.agenda.pop() else { return Ok(false) };
-        let fresh = std::mem::replace(&mut self.places[loc].fresh, Ref::FALSE);
-        self.push(loc, fresh, &Length::ZERO)?;
-        Ok(true)
-    }
-
-    /// Pushes on what is nearest; false if there is nothing.
-    fn nearest(&mut self) -> Result<bool, Interrupted> {
-        let Some(((time, loc), set)) = self.schedule.pop_first() else { return Ok(false) };
-        let place = self.places[loc];
-        let new = self.encoder.bdd.and(set, !place.reach)?;
-        if new != Ref::FALSE {
-            self.places[loc].reach = self.encoder.bdd.or(place.reach, new)?;
-            self.targets.reach(loc, &loc);
-            self.push(loc, new, &time)?;
-        }
-        Ok(true)
-    }
-
     pub(super) fn arrive(
         &mut self,
         loc: LocId,
@@ -213,25 +207,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         if new == Ref::FALSE {
             return Ok(());
         }
-        if self.task.shortest() {
-            self.arrivals.push(Arrival { loc, time: time.clone(), set: new, cause });
-            let key = (time.clone(), loc);
-            let waiting = self.schedule.get(&key).copied().unwrap_or(Ref::FALSE);
-            let all = self.encoder.bdd.or(waiting, new)?;
-            self.schedule.insert(key, all);
-            return Ok(());
+        match self.task.shortest() {
+            true => self.arrive_later(loc, new, cause, time),
+            false => self.arrive_now(loc, new, cause),
         }
-        let time = Length::from(self.arrivals.len() as u64);
-        self.arrivals.push(Arrival { loc, time, set: new, cause });
-        let reach = self.encoder.bdd.or(place.reach, new)?;
-        let fresh = self.encoder.bdd.or(place.fresh, new)?;
-        self.places[loc] = Place { reach, fresh };
-        self.targets.reach(loc, &loc);
-        if place.fresh == Ref::FALSE {
-            let rank = self.encoder.machine.scopes.rank(self.task.program.locs()[loc].proc);
-            self.agenda.push(Reverse((rank, self.order.of(loc), loc)));
-        }
-        Ok(())
     }
 
     pub(super) fn image(&mut self, set: Ref, (relation, plan): (Ref, Plan)) -> Result<Ref, Interrupted> {
@@ -240,114 +219,126 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
     }
 
     /// What is known of a procedure.
-    pub(super) fn gate(&mut self, proc: ProcId) -> Result<Rc<Gate>, Interrupted> {
-        if let Some(gate) = &self.gates[proc] {
-            return Ok(Rc::clone(gate));
+    pub(super) fn interface(&mut self, proc: ProcId) -> Result<Rc<ProcInterface>, Interrupted> {
+        if let Some(interface) = &self.interfaces[proc] {
+            return Ok(Rc::clone(interface));
         }
         self.order.number(self.task.program, proc);
-        let dress = self.encoder.dress(proc);
-        if let Some(gate) = self.shared_gates.get(&dress) {
-            self.gates[proc] = Some(Rc::clone(gate));
-            return Ok(Rc::clone(gate));
+        let encoding_class = self.encoder.encoding_class(proc);
+        if let Some(interface) = self.shared_interfaces.get(&encoding_class) {
+            self.interfaces[proc] = Some(Rc::clone(interface));
+            return Ok(Rc::clone(interface));
         }
-        let mut gate = self.encoder.gate(proc)?;
+        let mut interface = self.encoder.interface(proc)?;
         if proc == self.task.program.main() {
             // Nobody asks how main was entered.
-            (gate.links, gate.link_levels, gate.diagonal) = (Vec::new(), Vec::new(), Ref::TRUE);
+            (interface.links, interface.link_levels, interface.diagonal) =
+                (Vec::new(), Vec::new(), Ref::TRUE);
         }
-        let gate = Rc::new(gate);
-        self.gates[proc] = Some(Rc::clone(&gate));
-        self.shared_gates.insert(dress, Rc::clone(&gate));
-        Ok(gate)
+        let interface = Rc::new(interface);
+        self.interfaces[proc] = Some(Rc::clone(&interface));
+        self.shared_interfaces.insert(encoding_class, Rc::clone(&interface));
+        Ok(interface)
     }
 
-    fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
+    pub(super) fn push(&mut self, loc: LocId, set: Ref, time: &Length) -> Result<(), Interrupted> {
         let program = self.task.program;
         let proc = program.locs()[loc].proc;
         if program.procs()[proc].exit == loc {
             return self.summarise(proc, set, time);
         }
         for &edge in program.leaving(loc) {
-            match self.known(edge)? {
-                Ready::Update(relation, plan) => {
-                    let image = self.image(set, (relation, plan))?;
-                    self.arrive(
-                        program.edges()[edge].to,
-                        image,
-                        Cause::Edge(edge, set),
-                        &(time.clone() + 1),
-                    )?;
+            let image = match self.known(edge)? {
+                Ready::Update(relation, plan) => self.image(set, (relation, plan))?,
+                Ready::Parts(number) => {
+                    let parts = Rc::clone(&self.split[number as usize]);
+                    parts.iter().try_fold(set, |set, &part| self.image(set, part))?
                 }
-                Ready::Call(site) => self.call(site, set, time)?,
+                Ready::Call(site) => {
+                    self.call(site, set, time)?;
+                    continue;
+                }
                 Ready::Nothing => unreachable!("it was just looked at"),
-            }
+            };
+            let later = if self.task.shortest() { time.clone() + 1 } else { Length::ZERO };
+            self.arrive(program.edges()[edge].to, image, Cause::Edge(edge, set), &later)?;
         }
         Ok(())
     }
 
-    fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
-        if let known @ (Ready::Update(..) | Ready::Call(_)) = self.edges[edge] {
-            return Ok(known);
+    pub(super) fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
+        match self.edges[edge] {
+            Ready::Nothing => {}
+            known => return Ok(known),
         }
         let program = self.task.program;
-        let gate = self.gate(program.locs()[program.edges()[edge].from].proc)?;
+        let interface = self.interface(program.locs()[program.edges()[edge].from].proc)?;
         let known = match program.edges()[edge].action {
             Action::Call { callee, .. } => {
-                let inside = self.gate(callee)?;
-                let site = self.site(&gate, &inside, edge, callee)?;
+                let inside = self.interface(callee)?;
+                let site = self.site(&interface, &inside, edge, callee)?;
                 let number = self.sites.len() as u32;
-                self.sites.push(CallSite { edge, callee, site, lifts: Vec::new(), lift: Ref::FALSE });
-                self.pushed.push(Vec::new());
+                self.sites.push(CallSite { edge, callee, site, effects: Vec::new(), effect: Ref::FALSE });
+                self.rings.pushed.push(Vec::new());
                 self.callers[callee].push(number);
                 self.catch_up(number)?;
                 Ready::Call(number)
             }
             _ => {
                 let key = self.key(edge);
-                let (relation, plan) = match self.updates.get(&key) {
+                match self.updates.get(&key) {
                     Some(&known) => known,
-                    None => self.encoder.update(&gate, edge)?,
-                };
-                self.updates.insert(key, (relation, plan));
-                Ready::Update(relation, plan)
+                    None => {
+                        let known = match self.encoder.update(&interface, edge)?[..] {
+                            [(relation, plan)] => Ready::Update(relation, plan),
+                            ref parts => {
+                                self.split.push(parts.into());
+                                Ready::Parts(self.split.len() as u32 - 1)
+                            }
+                        };
+                        self.updates.insert(key, known);
+                        known
+                    }
+                }
             }
         };
         self.edges[edge] = known;
         Ok(known)
     }
 
-    /// What edges that are alike have in common, in procedures that are alike.
+    /// What edges of one class have in common, in procedures of one encoding class.
     fn key(&mut self, edge: EdgeId) -> (u32, u32) {
         let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
-        (self.encoder.machine.kin.edges[edge], self.encoder.dress(proc))
+        (self.encoder.machine.classes.edges[edge], self.encoder.encoding_class(proc))
     }
 
     /// The relations of a call.
     fn site(
         &mut self,
-        gate: &Gate,
-        inside: &Gate,
+        interface: &ProcInterface,
+        inside: &ProcInterface,
         edge: EdgeId,
         callee: ProcId,
     ) -> Result<Rc<CallRelations>, Interrupted> {
-        let key = (self.key(edge), self.encoder.dress(callee));
+        let key = (self.key(edge), self.encoder.encoding_class(callee));
         if let Some(known) = self.calls.get(&key) {
             return Ok(Rc::clone(known));
         }
-        let site = Rc::new(self.encoder.site(gate, inside, edge)?);
+        let site = Rc::new(self.encoder.site(interface, inside, edge)?);
         self.calls.insert(key, Rc::clone(&site));
         Ok(site)
     }
 
     /// What is known of a procedure that was entered.
-    pub fn known_gate(&self, proc: ProcId) -> &Gate {
-        self.gates[proc].as_ref().expect("it was entered")
+    pub fn known_interface(&self, proc: ProcId) -> &ProcInterface {
+        self.interfaces[proc].as_ref().expect("it was entered")
     }
 
-    /// The relation of an edge that was pushed along.
-    pub fn relation(&self, edge: EdgeId) -> Ref {
+    /// The relation of an edge that was pushed along, perhaps in parts.
+    pub fn relation(&self, edge: EdgeId) -> SmallVec<[Ref; 2]> {
         match self.edges[edge] {
-            Ready::Update(relation, _) => relation,
+            Ready::Update(relation, _) => SmallVec::from_slice(&[relation]),
+            Ready::Parts(number) => self.split[number as usize].iter().map(|&(part, _)| part).collect(),
             _ => unreachable!("it was pushed along"),
         }
     }
@@ -367,12 +358,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         budget: &'w Budget,
         listener: &mut dyn Listener,
     ) -> Stats {
-        let lifts = self.sites.iter().map(|call| call.lifts.len() as u64).sum();
+        let effects = self.sites.iter().map(|call| call.effects.len() as u64).sum();
         let stats = Stats::from([
             ("vertices", self.encoder.bdd.peak() as u64),
             ("images", self.images),
             ("arrivals", self.arrivals.len() as u64),
-            ("summaries", lifts),
+            ("summaries", effects),
             ("reorderings", self.encoder.bdd.reorderings()),
             ("work", meter.work()),
         ]);
@@ -380,10 +371,11 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             return stats;
         }
         let machine = self.encoder.machine;
-        self.encoder.bdd.relieve(|_| budget.check_writing().is_ok());
+        self.encoder.bdd.forget_plans();
+        self.encoder.bdd.set_interrupt(|_| budget.check_writing().is_ok());
         let targets = self.targets.clone();
-        let mut memory = Recall::new(self, budget);
-        let mut retracer = Retracer::new(machine, &mut memory, budget);
+        let mut history = Recorded::new(self, budget);
+        let mut retracer = Retracer::new(machine, &mut history, budget);
         let trace = |loc: LocId| {
             let open = machine.layout(machine.program.locs()[loc].proc).open.clone();
             retracer.trace(Point::new(loc, Default::default()), open)

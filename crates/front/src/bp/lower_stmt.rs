@@ -1,7 +1,7 @@
 //! Room `front`: statements to edges.
 //!
-//! Each statement begins at its own location. What must happen before its own edge (bounds checks, hidden variables)
-//! moves the cursor on; what must happen after (writing a result to an element, `enforce`) is a further edge.
+//! Each statement begins at its own location. Bounds checks and hidden variables come before its own edge and
+//! move the cursor on; writing a result to an element of an array, and `enforce`, are further edges behind it.
 
 use super::lower::Lowering;
 use super::lower_expr::Element;

@@ -26,6 +26,11 @@ impl Cells {
         }
     }
 
+    /// Whether they need memory of their own.
+    pub(super) fn are_many(&self) -> bool {
+        self.0.spilled()
+    }
+
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (VarId, Cell)> + '_ {
         self.0.iter().copied()

@@ -148,6 +148,7 @@ impl<'a, 'g> Player<'a, 'g> {
         if let Some(opened) = &run.opened {
             let inside = Run::enter(self.program, self.effects, opened.callee, step.locals(), Some(opened))?;
             changes.push(inside.locals());
+            run.wait();
             stack.frames.push(inside);
             stack.calls.push(step.edge);
             return Ok(());

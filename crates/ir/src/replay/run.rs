@@ -265,6 +265,14 @@ impl<'a> Run<'a> {
         local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
     }
 
+    /// Waits for the frame that it opened, which knows the globals now.
+    pub(super) fn wait(&mut self) {
+        if self.cells.are_many() {
+            self.cells = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var)).collect();
+        }
+        self.opened.iter_mut().for_each(|opened| opened.globals = Cells::default());
+    }
+
     /// Goes on with these globals.
     pub(super) fn adopt(&mut self, globals: Cells) {
         self.cells.retain(|var| !self.program.is_global(var));

@@ -19,7 +19,7 @@
 //! # Memory
 //!
 //! Vertices live until [`Bdd::collect`] is called with the roots that are still wanted; nothing is collected behind
-//! the caller's back; nor are levels reordered ([`Bdd::reorder`]). Every operation that can grow a diagram may be interrupted by the caller's watchman, and then
+//! the caller's back; nor are levels reordered ([`Bdd::reorder`]). Every operation that can grow a diagram may be interrupted by the caller's callback, and then
 //! returns [`Interrupted`]; the diagrams made before stay valid.
 
 mod ops;
@@ -74,7 +74,7 @@ impl std::ops::Not for Ref {
     }
 }
 
-/// The watchman said stop.
+/// The caller interrupted the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interrupted;
 

@@ -18,9 +18,13 @@ const MOST_STEPS: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Plans {
+    /// The number of the first plan that was not forgotten. The computed table knows plans by their numbers.
+    first: u32,
     /// The levels a plan touches, in order, and what happens there.
     lists: Vec<Rc<[(u32, u32)]>>,
     numbers: HashMap<Rc<[(u32, u32)]>, u32>,
+    /// Memory for a plan in the making.
+    draft: Vec<(u32, u32)>,
     /// What the plan at hand does at each level.
     pub at_hand: Vec<u32>,
     /// Below this level it does nothing.
@@ -32,7 +36,7 @@ impl Plans {
     pub fn relevel(&mut self, level: impl Fn(u32) -> u32) {
         let what = |what: u32| if what == KEEP || what == QUANTIFY { what } else { level(what) };
         self.numbers.clear();
-        for (list, number) in self.lists.iter_mut().zip(0..) {
+        for (list, number) in self.lists.iter_mut().zip(self.first..) {
             let mut moved: Vec<(u32, u32)> = list.iter().map(|&(from, to)| (level(from), what(to))).collect();
             moved.sort_unstable();
             *list = moved.into();
@@ -48,7 +52,14 @@ impl Bdd<'_> {
     }
 
     /// Both.
+    #[inline]
     pub fn and(&mut self, f: Ref, g: Ref) -> Result<Ref, Interrupted> {
+        if f == Ref::FALSE || g == Ref::FALSE {
+            return Ok(Ref::FALSE);
+        }
+        if f == Ref::TRUE || g == Ref::TRUE {
+            return Ok(if f == Ref::TRUE { g } else { f });
+        }
         self.run::<AND>(f, g, AND)
     }
 
@@ -82,28 +93,41 @@ impl Bdd<'_> {
     ) -> Plan {
         let quantified = quantify.into_iter().map(|level| (level, QUANTIFY));
         let renamed = rename.into_iter().filter(|(from, to)| from != to);
-        let mut list: Vec<(u32, u32)> = quantified.chain(renamed).collect();
+        let list = &mut self.plans.draft;
+        list.clear();
+        list.extend(quantified.chain(renamed));
         list.sort_unstable();
         list.dedup();
         if let Some(&number) = self.plans.numbers.get(&list[..]) {
             return Plan(number);
         }
-        let number = self.plans.lists.len() as u32;
-        let list: Rc<[(u32, u32)]> = list.into();
+        let number = self.plans.first + self.plans.lists.len() as u32;
+        let list: Rc<[(u32, u32)]> = list[..].into();
         self.plans.numbers.insert(Rc::clone(&list), number);
         self.plans.lists.push(list);
         Plan(number)
     }
 
+    /// The plans that were made will not be used any more: their memory is free for others.
+    pub fn forget_plans(&mut self) {
+        let first = self.plans.first + self.plans.lists.len() as u32;
+        self.plans = Plans { first, ..Plans::default() };
+    }
+
     /// The conjunction of two diagrams, quantified and renamed by a plan.
     pub fn image(&mut self, f: Ref, g: Ref, plan: Plan) -> Result<Ref, Interrupted> {
+        let Some(&(last, _)) = self.plans.lists[(plan.0 - self.plans.first) as usize].last() else {
+            return self.and(f, g);
+        };
+        // The very same image was made before, as a rule where procedures are alike.
+        let (number, operands) = (FIRST_PLAN + plan.0, if f < g { [f, g] } else { [g, f] });
+        if let Some(result) = self.recall(Self::hash(number, operands), number, operands) {
+            return Ok(result);
+        }
         if self.apart(f, g) {
             return Ok(Ref::FALSE);
         }
-        let list = Rc::clone(&self.plans.lists[plan.0 as usize]);
-        let Some(&(last, _)) = list.last() else {
-            return self.and(f, g);
-        };
+        let list = Rc::clone(&self.plans.lists[(plan.0 - self.plans.first) as usize]);
         self.plans.last = last;
         if self.plans.at_hand.len() <= last as usize {
             self.plans.at_hand.resize(last as usize + 1, KEEP);
@@ -122,23 +146,23 @@ impl Bdd<'_> {
     /// of most edges like this, and no plan need be laid out to find nothing.
     fn apart(&self, mut f: Ref, mut g: Ref) -> bool {
         for _ in 0..MOST_STEPS {
-            if self.level(f) > self.level(g) {
+            let (mut upper, mut lower) = (self.vertices[f.vertex()], self.vertices[g.vertex()]);
+            if upper.level > lower.level {
                 (f, g) = (g, f);
+                (upper, lower) = (lower, upper);
             }
             if f.is_constant() {
                 break;
             }
-            let (high, low) = self.cofactors(f);
-            let way = match (high == Ref::FALSE, low == Ref::FALSE) {
-                (true, false) => low,
-                (false, true) => high,
-                _ => return false,
-            };
-            if self.level(g) == self.level(f) {
-                let (high_g, low_g) = self.cofactors(g);
-                g = if low == Ref::FALSE { high_g } else { low_g };
+            let (high, low) = (upper.high.flip(f.complemented()), upper.low.flip(f.complemented()));
+            let up = low == Ref::FALSE;
+            if up == (high == Ref::FALSE) {
+                return false;
             }
-            f = way;
+            if lower.level == upper.level {
+                g = if up { lower.high } else { lower.low }.flip(g.complemented());
+            }
+            f = if up { high } else { low };
         }
         f == Ref::FALSE || g == Ref::FALSE
     }

@@ -18,7 +18,7 @@
 //! # Cost
 //!
 //! A swap costs the vertices of the upper level; sifting, in the worst case, a few times the number of blocks times that of
-//! vertices. It stops between two swaps when the watchman says so; what it has found by then counts.
+//! vertices. It stops between two swaps when the caller interrupts it; what it has found by then counts.
 
 use super::table::{BOTTOM, Vertex};
 use super::{Bdd, Ref};
@@ -173,7 +173,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
         Ref(id << 1).flip(flip)
     }
 
-    /// One reference less; vertices that nobody refers to any more are given up.
+    /// One reference less; vertices without a reference are given up.
     fn release(&mut self, f: Ref) {
         let mut work = vec![f.vertex()];
         while let Some(at) = work.pop() {

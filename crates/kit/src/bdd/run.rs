@@ -5,7 +5,7 @@
 //! An operation on two diagrams is the same operation on what is left of both where the first level is true, and where it
 //! is not; the results become a vertex. Written as a recursive function that would go as deep as there are levels, and
 //! the number of levels is up to the user. So what waits is kept on a stack of our own: one entry for each level on the
-//! way. Quantifying needs disjunctions on the way up; those run on top of the same stack, and never more than one of them.
+//! way. Quantifying needs disjunctions on the way up; those have a second stack, and there is never more than one of them.
 
 use super::ops::{KEEP, QUANTIFY};
 use super::table::BOTTOM;
@@ -27,6 +27,8 @@ pub(super) struct Waiting {
     /// What is left of the operands where the level is false.
     rest: [Ref; 2],
     level: u32,
+    /// Where the result goes in the computed table.
+    hash: u32,
     /// The result where the level is true, once it is known.
     high: Ref,
     /// Whether the result is to be complemented.
@@ -41,51 +43,52 @@ impl Bdd<'_> {
         g: Ref,
         number: u32,
     ) -> Result<Ref, Interrupted> {
-        let base = self.waiting.len();
-        let result = self.turns::<OPERATION>(f, g, number, base);
-        self.waiting.truncate(base);
+        let first = match self.begin::<OPERATION>([f, g], number)? {
+            Ok(result) => return Ok(result),
+            Err(first) => first,
+        };
+        // A product may have to wait for a disjunction, which has a stack of its own.
+        let stack = (OPERATION == PRODUCT) as usize;
+        let mut waiting = std::mem::take(&mut self.waiting[stack]);
+        let result = self.turns::<OPERATION>(first, number, &mut waiting);
+        waiting.clear();
+        self.waiting[stack] = waiting;
         result
     }
 
     fn turns<const OPERATION: u32>(
         &mut self,
-        f: Ref,
-        g: Ref,
+        mut current: Waiting,
         number: u32,
-        base: usize,
+        waiting: &mut Vec<Waiting>,
     ) -> Result<Ref, Interrupted> {
-        let mut operands = [f, g];
+        let mut operands = self.split(&mut current);
         loop {
             let mut result = match self.begin::<OPERATION>(operands, number)? {
                 Ok(result) => result,
-                Err(mut waiting) => {
-                    operands = self.split(&mut waiting);
-                    self.waiting.push(waiting);
+                Err(mut next) => {
+                    operands = self.split(&mut next);
+                    waiting.push(std::mem::replace(&mut current, next));
                     continue;
                 }
             };
             loop {
-                if self.waiting.len() == base {
-                    return Ok(result);
-                }
-                let top = self.waiting.last_mut().expect("there are more than at the start");
-                if top.high == PENDING {
-                    let what =
-                        if OPERATION == PRODUCT { self.plans.at_hand[top.level as usize] } else { KEEP };
+                let Waiting { operands: both, rest, level, hash, high, flip } = current;
+                if high == PENDING {
+                    let what = if OPERATION == PRODUCT { self.plans.at_hand[level as usize] } else { KEEP };
                     if what != QUANTIFY || result != Ref::TRUE {
-                        top.high = result;
-                        operands = top.rest;
+                        current.high = result;
+                        operands = rest;
                         break;
                     }
-                    let operands = top.operands;
-                    self.waiting.pop();
-                    result = self.remember(number, operands, result)?;
-                    continue;
+                } else {
+                    result = self.join::<OPERATION>(level, high, result)?;
                 }
-                let Waiting { operands, level, high, flip, .. } = *top;
-                self.waiting.pop();
-                let made = self.join::<OPERATION>(level, high, result)?;
-                result = self.remember(number, operands, made)?.flip(flip);
+                result = self.remember(hash, number, both, result)?.flip(flip);
+                match waiting.pop() {
+                    Some(next) => current = next,
+                    None => return Ok(result),
+                }
             }
         }
     }
@@ -149,10 +152,11 @@ impl Bdd<'_> {
         if OPERATION == PRODUCT && (level > self.plans.last || level == BOTTOM) {
             return self.and(f, g).map(Ok);
         }
-        if let Some(result) = self.recall(number, [f, g]) {
+        let hash = Self::hash(number, [f, g]);
+        if let Some(result) = self.recall(hash, number, [f, g]) {
             return Ok(Ok(result.flip(flip)));
         }
-        Ok(Err(Waiting { operands: [f, g], rest: [f, g], level, high: PENDING, flip }))
+        Ok(Err(Waiting { operands: [f, g], rest: [f, g], level, hash, high: PENDING, flip }))
     }
 
     /// What is left of the operands where the level is true; where it is not is noted.

@@ -5,7 +5,7 @@ use super::{Interrupted, Ref};
 /// The level of a vertex that is not in use, and of the constants: below all others.
 pub(super) const BOTTOM: u32 = u32::MAX;
 
-/// How many results pass between two calls of the watchman.
+/// How many results pass between two calls of the callback that may interrupt work.
 const PATIENCE: u32 = 1 << 13;
 
 #[derive(Clone, Copy)]
@@ -35,12 +35,15 @@ pub struct Bdd<'w> {
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
-    /// Operations under way.
-    pub(super) waiting: Vec<super::run::Waiting>,
+    /// Operations under way, and products under way.
+    pub(super) waiting: [Vec<super::run::Waiting>; 2],
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
-    watchman: Box<dyn FnMut(usize) -> bool + 'w>,
+    goes_on: Box<dyn FnMut(usize) -> bool + 'w>,
     patience: u32,
+    /// How often the callback was asked whether to go on, and how often it may be asked before work is interrupted anyway.
+    asked: u64,
+    allowance: u64,
     /// How many vertices survived the last collection.
     survivors: usize,
     /// The most vertices that were in use at once.
@@ -50,33 +53,50 @@ pub struct Bdd<'w> {
 }
 
 impl<'w> Bdd<'w> {
-    /// No diagrams but the constants. The watchman is asked now and then whether work may go on, and before a table
+    /// No diagrams but the constants. The callback is asked now and then whether work may go on, and before a table
     /// grows whether it may have so many bytes more.
-    pub fn new(watchman: impl FnMut(usize) -> bool + 'w) -> Self {
+    pub fn new(goes_on: impl FnMut(usize) -> bool + 'w) -> Self {
         Bdd {
             vertices: vec![Vertex { level: BOTTOM, high: Ref::TRUE, low: Ref::TRUE }],
             free: Vec::new(),
             unique: vec![0; 1 << 10],
             computed: vec![NOTHING; 1 << 10],
             plans: Default::default(),
-            waiting: Vec::new(),
+            waiting: Default::default(),
             path: Vec::new(),
-            watchman: Box::new(watchman),
+            goes_on: Box::new(goes_on),
             patience: PATIENCE,
+            asked: 0,
+            allowance: u64::MAX,
             survivors: 0,
             peak: 0,
             reorderings: 0,
         }
     }
 
-    /// Asks the watchman whether work may go on, for work that makes no diagrams.
+    /// Asks the callback whether work may go on, for work that makes no diagrams.
     pub fn ask(&mut self) -> Result<(), Interrupted> {
         self.may(0)
     }
 
-    /// Another watchman takes over.
-    pub fn relieve(&mut self, watchman: impl FnMut(usize) -> bool + 'w) {
-        self.watchman = Box::new(watchman);
+    /// Sets another callback that may interrupt work.
+    pub fn set_interrupt(&mut self, goes_on: impl FnMut(usize) -> bool + 'w) {
+        self.goes_on = Box::new(goes_on);
+    }
+
+    /// About how many results were computed.
+    pub fn results(&self) -> u64 {
+        self.asked * PATIENCE as u64
+    }
+
+    /// From now on work is interrupted after about so many results.
+    pub fn allow(&mut self, results: u64) {
+        self.allowance = results / PATIENCE as u64 + 1;
+    }
+
+    /// From now on there may be any number of results; whether they were more than allowed before.
+    pub fn allow_all(&mut self) -> bool {
+        std::mem::replace(&mut self.allowance, u64::MAX) == 0
     }
 
     /// The number of vertices in use.
@@ -165,10 +185,10 @@ impl<'w> Bdd<'w> {
     }
 
     fn may(&mut self, bytes: usize) -> Result<(), Interrupted> {
-        if (self.watchman)(bytes) { Ok(()) } else { Err(Interrupted) }
+        if (self.goes_on)(bytes) { Ok(()) } else { Err(Interrupted) }
     }
 
-    /// Whether the watchman allows so many bytes more.
+    /// Whether the callback allows so many bytes more.
     pub(super) fn allows(&mut self, bytes: usize) -> bool {
         self.may(bytes).is_ok()
     }
@@ -213,8 +233,8 @@ impl<'w> Bdd<'w> {
         let old = std::mem::replace(&mut self.computed, vec![NOTHING; size]);
         for entry in old {
             if entry.operation != u32::MAX {
-                let place = self.place(entry.operation, entry.operands);
-                self.computed[place] = entry;
+                let hash = Self::hash(entry.operation, entry.operands);
+                self.computed[hash as usize & (size - 1)] = entry;
             }
         }
         Ok(())
@@ -236,28 +256,35 @@ impl<'w> Bdd<'w> {
         }
     }
 
-    fn place(&self, operation: u32, [f, g]: [Ref; 2]) -> usize {
-        hash(operation, f, g) & (self.computed.len() - 1)
+    /// Where a result is looked for in the computed table, whatever its size.
+    pub(super) fn hash(operation: u32, [f, g]: [Ref; 2]) -> u32 {
+        hash(operation, f, g) as u32
     }
 
-    pub(super) fn recall(&self, operation: u32, operands: [Ref; 2]) -> Option<Ref> {
-        let entry = &self.computed[self.place(operation, operands)];
+    pub(super) fn recall(&self, hash: u32, operation: u32, operands: [Ref; 2]) -> Option<Ref> {
+        let entry = &self.computed[hash as usize & (self.computed.len() - 1)];
         (entry.operation == operation && entry.operands == operands).then_some(entry.result)
     }
 
     /// Remembers a result, and returns it if work may go on.
     pub(super) fn remember(
         &mut self,
+        hash: u32,
         operation: u32,
         operands: [Ref; 2],
         result: Ref,
     ) -> Result<Ref, Interrupted> {
-        let place = self.place(operation, operands);
+        let place = hash as usize & (self.computed.len() - 1);
         self.computed[place] = Computed { operands, operation, result };
         self.patience -= 1;
         if self.patience == 0 {
             self.patience = PATIENCE;
+            self.asked += 1;
             self.may(0)?;
+            self.allowance -= 1;
+            if self.allowance == 0 {
+                return Err(Interrupted);
+            }
         }
         Ok(result)
     }

@@ -142,7 +142,7 @@ fn picking_under_an_assignment_agrees_with_conjunction() {
 }
 
 #[test]
-fn the_watchman_stops_work() {
+fn an_interrupt_stops_work() {
     let mut bdd = Bdd::new(|_| false);
     let mut f = Ref::TRUE;
     let result = (0..100_000).try_for_each(|level| {
@@ -244,4 +244,28 @@ fn sifting_finds_partners() {
     bdd.reorder([equal], 2 * PAIRS, 1, Reorder::Sift);
     assert!(bdd.size(equal, usize::MAX) <= 3 * PAIRS as usize);
     assert_eq!(bdd.reorderings(), 1);
+}
+
+#[test]
+fn work_is_interrupted_when_it_is_more_than_allowed() {
+    let mut bdd = Bdd::new(|_| true);
+    let pairs = |bdd: &mut Bdd, count: u32| {
+        let mut all = Ref::TRUE;
+        for at in 0..count {
+            let (a, b) = (bdd.var(at)?, bdd.var(count + at)?);
+            let same = bdd.iff(a, b)?;
+            all = bdd.and(all, same)?;
+        }
+        Ok::<Ref, Interrupted>(all)
+    };
+    bdd.allow(1 << 13);
+    assert_eq!(pairs(&mut bdd, 16), Err(Interrupted));
+    assert!(bdd.allow_all(), "it was more than allowed");
+    let all = pairs(&mut bdd, 16).unwrap();
+    assert!(!bdd.allow_all() && bdd.results() >= 1 << 13);
+    let plan = bdd.plan([0], [(16, 0)]);
+    let image = bdd.project(all, plan).unwrap();
+    bdd.forget_plans();
+    let other = bdd.plan([1], [(17, 1)]);
+    assert_ne!(bdd.project(all, other).unwrap(), image, "another plan has another number");
 }

@@ -3,7 +3,7 @@
 //! # Idea
 //!
 //! To pick a member of a conjunction under which some levels are already decided, one can conjoin everything with a
-//! cube and take a path. But the cube and the conjunction are diagrams nobody needs again. So first the operands are
+//! cube and take a path. But the cube and the conjunction are diagrams that are not needed again. So first the operands are
 //! walked side by side, trying false before true and turning back at dead ends. That is fast where diagrams are small
 //! and may take exponential time where they are not; after a number of dead ends the conjunction is built after all.
 
@@ -75,7 +75,10 @@ impl Bdd<'_> {
         operands: &[Ref],
         assignment: &Assignment,
     ) -> Result<Option<Vec<(u32, bool)>>, Interrupted> {
-        debug_assert!(operands.len() <= MOST);
+        if operands.len() > MOST {
+            let all = self.conjoin(operands, assignment)?;
+            return Ok(self.pick(all));
+        }
         let mut start = [Ref::TRUE; MOST];
         start[..operands.len()].copy_from_slice(operands);
         let mut path = std::mem::take(&mut self.path);

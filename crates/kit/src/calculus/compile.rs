@@ -67,7 +67,7 @@ pub struct Recipes {
 }
 
 impl Recipes {
-    /// Whoever compiles the formulas of a system.
+    /// Compiles the formulas of a system.
     pub fn compiler<'c>(&'c mut self, system: &'c System, go_on: GoOn<'c>) -> Compiler<'c> {
         if self.free.len() < system.nodes.len() {
             self.free = system.free();

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// Why there is no value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// The watchman said stop.
+    /// The caller interrupted the work.
     Interrupted,
     /// The values of a relation go round in circles.
     Unstable {
@@ -168,7 +168,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         made
     }
 
-    /// More copies than the formulas need, for whoever works with the values.
+    /// More copies than the formulas need, for a caller that works with the values.
     pub fn reserve(&mut self, copies: u32) {
         self.recipes.copies = self.recipes.copies.max(copies);
     }

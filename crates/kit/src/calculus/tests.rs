@@ -203,7 +203,7 @@ fn what_was_interrupted_is_no_answer_and_nor_is_what_follows() {
     reach(&mut system);
     let relation = RelationId(2);
     let whole = solve(&system, chain(), relation).unwrap();
-    // The watchman says no once, at each of his turns, and yes ever after.
+    // The callback says no once, each time at another call, and yes ever after.
     for denied in 0.. {
         let turns = std::cell::Cell::new(0);
         let bdd = Bdd::new(|_| turns.replace(turns.get() + 1) != denied);

@@ -2,9 +2,9 @@
 //!
 //! Variables become fields, choices become numbers, and values that are not live afterwards are dropped. An edge is
 //! either an update of one valuation (assumptions, assignments, havocs and returns: a return assigns the results)
-//! or a call. All of it is computed when it is first needed, once for each class of [`super::kin`].
+//! or a call. All of it is computed when it is first needed, once for each class of [`super::classes`].
 
-use super::kin::Kin;
+use super::classes::Classes;
 use super::layout::Layout;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
@@ -87,8 +87,8 @@ pub struct Machine<'a> {
     pub scopes: Scopes,
     /// Which of them matter where.
     pub live: Live,
-    /// Which procedures and edges are alike.
-    pub kin: Kin,
+    /// The equivalence classes of procedures and edges.
+    pub classes: Classes,
     /// By classes.
     layouts: Vec<OnceLock<Layout>>,
     edges: Vec<OnceLock<Box<Compiled>>>,
@@ -119,21 +119,21 @@ impl<'a> Machine<'a> {
     }
 
     fn with(program: &'a Program, scopes: Scopes, live: Live) -> Self {
-        let kin = Kin::new(program, &scopes, &live);
-        let layouts = (0..kin.proc_classes).map(|_| OnceLock::new()).collect();
-        let edges = (0..kin.edge_classes).map(|_| OnceLock::new()).collect();
-        Machine { program, scopes, live, kin, layouts, edges }
+        let classes = Classes::new(program, &scopes, &live);
+        let layouts = (0..classes.proc_classes).map(|_| OnceLock::new()).collect();
+        let edges = (0..classes.edge_classes).map(|_| OnceLock::new()).collect();
+        Machine { program, scopes, live, classes, layouts, edges }
     }
 
     /// How a procedure's valuations are packed.
     pub fn layout(&self, proc: ProcId) -> &Layout {
-        self.layouts[self.kin.procs[proc] as usize]
+        self.layouts[self.classes.procs[proc] as usize]
             .get_or_init(|| Layout::new(self.scopes.types(self.program, proc)))
     }
 
     /// An edge, ready to run.
     pub fn edge(&self, id: EdgeId) -> &Compiled {
-        self.edges[self.kin.edges[id] as usize]
+        self.edges[self.classes.edges[id] as usize]
             .get_or_init(|| Box::new(Compiler { machine: self, id, choices: Vec::new() }.compile()))
     }
 

@@ -321,8 +321,8 @@ impl<'m, 'a> Expander<'m, 'a> {
         Ok(())
     }
 
-    /// What to store for a computed value: a number, or nothing if it may stay open. `free` says which fields nobody
-    /// else looks at afterwards.
+    /// What to store for a computed value: a number, or nothing if it may stay open. `free` says which fields are not
+    /// looked at by anything else afterwards.
     fn stored(
         &self,
         site: Site,

@@ -5,9 +5,9 @@
 //! such rows ([`code`]); [`expand`] makes the successors of a row along an edge, or finds what must have gone in for a
 //! given row to come out; [`retrace`] strings that together to a trace.
 
+pub mod classes;
 pub mod code;
 pub mod expand;
-pub mod kin;
 pub mod layout;
 pub mod retrace;
 pub mod value;

@@ -2,7 +2,7 @@
 //!
 //! # Idea
 //!
-//! For every point that an engine reached, it knows by which edge from which earlier point: its [`Past`]. The
+//! For every point that an engine reached, it knows by which edge from which earlier point: its [`History`]. The
 //! values known there may be partly open, and an open value may have been fixed by a later edge. So the walk back
 //! carries a *goal*, a valuation with every value filled in that the run needs from there on, and asks the expander
 //! at each edge which values must have been there before for the goal to come out. A completed call becomes a
@@ -14,9 +14,9 @@
 //! At each edge what the engine needs to name the point before, and the halvings of the expander. A procedure is
 //! walked once for each exit and goal.
 
+use super::classes::Memo;
 use super::code::Machine;
 use super::expand::{Expander, Explanation, Goal, Site};
-use super::kin::Memo;
 use super::layout::Row;
 use crate::budget::Budget;
 use crate::verdict::Why;
@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
 /// How a point was reached.
-pub enum Origin<P> {
+pub enum Predecessor<P> {
     /// It is the entry of its procedure.
     Entry,
     /// By an edge, from a point with this valuation.
@@ -37,6 +37,15 @@ pub enum Origin<P> {
         row: Row,
         /// The edge.
         edge: EdgeId,
+    },
+    /// By edges that choose nothing, one after the other.
+    Run {
+        /// The point before all of them.
+        from: P,
+        /// The valuation there, with every value that the run needs.
+        row: Row,
+        /// The edges, the last one last.
+        edges: Vec<EdgeId>,
     },
     /// By the return of a call.
     Return {
@@ -64,7 +73,7 @@ pub struct Caller<P> {
 }
 
 /// What an engine remembers.
-pub trait Past {
+pub trait History {
     /// A point of the search.
     type Point: Clone + Eq + Hash;
 
@@ -72,7 +81,7 @@ pub trait Past {
     fn loc(&self, point: &Self::Point) -> LocId;
 
     /// How a point was reached with these values, at least.
-    fn origin(&mut self, point: &Self::Point, goal: &[u64]) -> Result<Origin<Self::Point>, Why>;
+    fn predecessor(&mut self, point: &Self::Point, goal: &[u64]) -> Result<Predecessor<Self::Point>, Why>;
 
     /// The call that first entered the procedure of this entry with these values; `None` for main.
     fn caller(&mut self, entry: &Self::Point, goal: &[u64]) -> Result<Option<Caller<Self::Point>>, Why>;
@@ -95,9 +104,9 @@ struct Walk<P> {
 }
 
 /// Writes traces.
-pub struct Retracer<'m, 'a, 'p, T: Past> {
+pub struct Retracer<'m, 'a, 'p, T: History> {
     machine: &'m Machine<'a>,
-    past: &'p mut T,
+    history: &'p mut T,
     budget: &'p Budget,
     expander: Expander<'m, 'a>,
     segments: Table<SegmentId, Segment>,
@@ -110,13 +119,13 @@ pub struct Retracer<'m, 'a, 'p, T: Past> {
     stopped: Option<Why>,
 }
 
-impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
+impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
     /// A writer for what an engine remembers.
-    pub fn new(machine: &'m Machine<'a>, past: &'p mut T, budget: &'p Budget) -> Self {
+    pub fn new(machine: &'m Machine<'a>, history: &'p mut T, budget: &'p Budget) -> Self {
         let expander = Expander::new(machine);
         Retracer {
             machine,
-            past,
+            history,
             budget,
             expander,
             segments: Table::new(),
@@ -138,13 +147,13 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
         let mut walk = Walk { point, goal, steps: Vec::new(), end: None };
         loop {
             let Walk { point: entry, goal, steps, .. } = self.finish(walk)?;
-            let (proc, known) = self.entry(self.past.loc(&entry), &goal);
-            let Some(Caller { from, row, edge }) = self.past.caller(&entry, &goal)? else {
+            let (proc, known) = self.entry(self.history.loc(&entry), &goal);
+            let Some(Caller { from, row, edge }) = self.history.caller(&entry, &goal)? else {
                 let segments = std::mem::take(&mut self.segments);
                 let steps = steps.into_iter().rev().collect();
                 return Ok(Trace::sequential(segments, known, steps));
             };
-            let caller = self.machine.program.locs()[self.past.loc(&from)].proc;
+            let caller = self.machine.program.locs()[self.history.loc(&from)].proc;
             let nothing = self.machine.layout(caller).open.clone();
             let (choices, goal) = self.explain(&row, edge, Goal::Call(&goal, &nothing))?;
             let proc = &self.machine.program.procs()[proc];
@@ -165,21 +174,25 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
                 self.stopped.clone().map_or(Ok(()), Err)?;
             }
             let walk = walks.last_mut().expect("the first walk returns from here");
-            match self.past.origin(&walk.point, &walk.goal)? {
-                Origin::Entry => {
+            match self.history.predecessor(&walk.point, &walk.goal)? {
+                Predecessor::Entry => {
                     let mut walk = walks.pop().expect("there was a last one");
                     let Some(end) = walk.end.take() else { return Ok(walk) };
-                    let (proc, entry) = self.entry(self.past.loc(&walk.point), &walk.goal);
+                    let (proc, entry) = self.entry(self.history.loc(&walk.point), &walk.goal);
                     walk.steps.reverse();
                     let id = self.segments.push(Segment::new(proc, entry, walk.steps));
                     self.known.insert(end, (id, walk.goal));
                 }
-                Origin::Step { from, row, edge } => {
+                Predecessor::Step { from, row, edge } => {
                     let (choices, goal) = self.explain(&row, edge, Goal::Row(&walk.goal))?;
                     walk.steps.push(Step::new(edge, choices));
                     (walk.point, walk.goal) = (from, goal);
                 }
-                Origin::Return { from, row, edge, exit, inside } => {
+                Predecessor::Run { from, row, edges } => {
+                    walk.steps.extend(edges.into_iter().rev().map(|edge| Step::new(edge, Vec::new())));
+                    (walk.point, walk.goal) = (from, row);
+                }
+                Predecessor::Return { from, row, edge, exit, inside } => {
                     let end = (exit, inside);
                     let Some((segment, entry)) = self.known.get(&end).cloned() else {
                         let (point, goal) = end.clone();
@@ -202,10 +215,10 @@ impl<'m, 'a, 'p, T: Past> Retracer<'m, 'a, 'p, T> {
             let found = self.expander.explain(site, goal, self.budget)?;
             Ok(found.expect("what an engine found can be explained"))
         };
-        if !self.machine.kin.repeats() {
+        if !self.machine.classes.repeats() {
             return explain();
         }
-        let words = self.memo.start(self.machine.kin.edges[edge] as u64);
+        let words = self.memo.start(self.machine.classes.edges[edge] as u64);
         match goal {
             Goal::Any => {}
             Goal::Row(after) => words.extend_from_slice(after),

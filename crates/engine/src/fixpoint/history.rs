@@ -15,7 +15,7 @@ use super::template::{State, Template};
 use crate::budget::Budget;
 use crate::encode::literals::{Literal, Literals, decide, row};
 use crate::encode::machine::layout::Row;
-use crate::encode::machine::retrace::{Caller, Origin, Past};
+use crate::encode::machine::retrace::{Caller, History, Predecessor};
 use crate::verdict::Why;
 use postbop_ir::{Action, EdgeId, LocId, ProcId};
 use postbop_kit::bdd::{Assignment, Bdd, Interrupted, Ref};
@@ -28,7 +28,7 @@ pub const COPIES: u32 = 5;
 pub type Point = (LocId, Literals);
 
 /// What was found when.
-pub struct Recall<'r, 'm, 'a, 'w> {
+pub struct Recorded<'r, 'm, 'a, 'w> {
     /// The diagrams.
     pub bdd: &'r mut Bdd<'w>,
     /// The program.
@@ -53,7 +53,7 @@ pub struct Recall<'r, 'm, 'a, 'w> {
     pub assignment: Assignment,
 }
 
-impl Recall<'_, '_, '_, '_> {
+impl Recorded<'_, '_, '_, '_> {
     fn proc(&self, loc: LocId) -> ProcId {
         self.template.machine.program.locs()[loc].proc
     }
@@ -162,7 +162,7 @@ impl Recall<'_, '_, '_, '_> {
         Ok(moved)
     }
 
-    fn origin_of(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Interrupted> {
+    fn predecessor_of(&mut self, point: &Point, goal: &[u64]) -> Result<Predecessor<Point>, Interrupted> {
         let (loc, entry) = point;
         self.assignment.clear();
         self.fill(*loc, goal, 1);
@@ -170,7 +170,7 @@ impl Recall<'_, '_, '_, '_> {
         self.recall_entry(entry, 0);
         let time = self.earliest(false)?;
         if time == 0 {
-            return Ok(Origin::Entry);
+            return Ok(Predecessor::Entry);
         }
         for edge in self.leading.get(loc).cloned().unwrap_or_default() {
             let call = matches!(self.template.machine.program.edges()[edge].action, Action::Call { .. });
@@ -182,7 +182,7 @@ impl Recall<'_, '_, '_, '_> {
                 return Ok(origin);
             }
         }
-        Ok(Origin::Entry)
+        Ok(Predecessor::Entry)
     }
 
     fn stepped(
@@ -191,7 +191,7 @@ impl Recall<'_, '_, '_, '_> {
         time: usize,
         entry: &[Literal],
         goal: &[u64],
-    ) -> Result<Option<Origin<Point>>, Interrupted> {
+    ) -> Result<Option<Predecessor<Point>>, Interrupted> {
         let (from, to) = self.ends(edge);
         let relation = self.step_relation(edge)?;
         self.look_for(from, entry, to, goal, 2);
@@ -199,7 +199,7 @@ impl Recall<'_, '_, '_, '_> {
             return Ok(None);
         };
         let (from, row) = self.before(from, &mut picked);
-        Ok(Some(Origin::Step { from, row, edge }))
+        Ok(Some(Predecessor::Step { from, row, edge }))
     }
 
     fn returned(
@@ -208,7 +208,7 @@ impl Recall<'_, '_, '_, '_> {
         time: usize,
         entry: &[Literal],
         goal: &[u64],
-    ) -> Result<Option<Origin<Point>>, Interrupted> {
+    ) -> Result<Option<Predecessor<Point>>, Interrupted> {
         let (from, to) = self.ends(edge);
         let (call, callee) = (self.template.machine.call(edge), self.template.machine.callee(edge));
         let proc = &self.template.machine.program.procs()[callee];
@@ -227,7 +227,7 @@ impl Recall<'_, '_, '_, '_> {
             self.row(proc.exit, &mut picked, 3, |field| call.back.iter().any(|&(_, there)| there == field));
         let exit = (proc.exit, self.entry_literals(&picked, 2));
         let (from, row) = self.before(from, &mut picked);
-        Ok(Some(Origin::Return { from, row, edge, exit, inside }))
+        Ok(Some(Predecessor::Return { from, row, edge, exit, inside }))
     }
 
     fn ends(&self, edge: EdgeId) -> (LocId, LocId) {
@@ -278,15 +278,15 @@ impl Recall<'_, '_, '_, '_> {
     }
 }
 
-impl Past for Recall<'_, '_, '_, '_> {
+impl History for Recorded<'_, '_, '_, '_> {
     type Point = Point;
 
     fn loc(&self, point: &Point) -> LocId {
         point.0
     }
 
-    fn origin(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        self.origin_of(point, goal).map_err(|_| self.why())
+    fn predecessor(&mut self, point: &Point, goal: &[u64]) -> Result<Predecessor<Point>, Why> {
+        self.predecessor_of(point, goal).map_err(|_| self.why())
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
@@ -294,9 +294,9 @@ impl Past for Recall<'_, '_, '_, '_> {
     }
 }
 
-impl Recall<'_, '_, '_, '_> {
+impl Recorded<'_, '_, '_, '_> {
     /// A location that some run comes to, with an entry from which it does: where entries are kept apart, paths also
-    /// begin at entries that nobody calls.
+    /// begin at entries that no call leads to.
     pub fn reached(&mut self, loc: LocId) -> Result<Option<Point>, Interrupted> {
         self.assignment.clear();
         self.pin(loc, 1);

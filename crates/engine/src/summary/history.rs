@@ -7,16 +7,16 @@
 //! relation in between it shows which values can have been there before, and one is picked. What the diagram does not
 //! test on the way stays open.
 //!
-//! A point of the past is a location and what is known of how its procedure was entered, as literals of its links: all
+//! A point of the history is a location and what is known of how its procedure was entered, as literals of its links: all
 //! points of one activation must agree on that.
 
-use super::calls::{CallSite, Lift};
+use super::calls::{CallEffect, CallSite};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
 use crate::encode::literals::{self, Literal, Literals};
-use crate::encode::machine::kin::Memo;
+use crate::encode::machine::classes::Memo;
 use crate::encode::machine::layout::Row;
-use crate::encode::machine::retrace::{Caller, Origin, Past};
+use crate::encode::machine::retrace::{Caller, History, Predecessor};
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Id, Length, LocId, ProcId, Table};
@@ -29,13 +29,13 @@ use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// What is known of the entry, and a valuation.
-type Valued = (Literals, Row);
+pub(super) type Valued = (Literals, Row);
 
 /// A location, and what is known of the entry.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Point {
-    loc: LocId,
-    entry: Literals,
+    pub(super) loc: LocId,
+    pub(super) entry: Literals,
     /// Where many arrived: it arrived before this time.
     before: u64,
 }
@@ -47,10 +47,10 @@ impl Point {
     }
 }
 
-/// The past of a fixpoint.
-pub struct Recall<'m, 'a, 'w, 't> {
+/// The history of a fixpoint.
+pub struct Recorded<'m, 'a, 'w, 't> {
     budget: &'w Budget,
-    solver: Solver<'m, 'a, 'w, 't>,
+    pub(super) solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
     arrivals: Vec<Arrival>,
     /// Where those of a location begin.
@@ -58,7 +58,7 @@ pub struct Recall<'m, 'a, 'w, 't> {
     /// Where many arrived: what had arrived when, in all and by calls.
     sums: HashMap<(LocId, bool), Vec<(Ref, u32)>>,
     assignment: Assignment,
-    /// Locations at which alike sets arrived along edges that are alike have the same signature.
+    /// Locations at which the same sets arrived along edges of the same classes have the same signature.
     signatures: Rows,
     signature: Table<LocId, Option<u32>>,
     /// What was found out about points with the same signature.
@@ -84,10 +84,10 @@ fn number(time: &Length) -> u64 {
     time.small().unwrap_or(u64::MAX)
 }
 
-const CERTAIN: &str = "what arrived came from somewhere";
+pub(super) const CERTAIN: &str = "what arrived came from somewhere";
 
-impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
-    /// The past of what a solver did.
+impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
+    /// The history of what a solver did.
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
         let mut arrived = std::mem::take(&mut solver.arrivals);
         // As a rule they are in order already.
@@ -98,7 +98,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let first: Table<LocId, u32> = locs.ids().map(|loc| groups.range(loc.index()).start as u32).collect();
         let arrivals = (0..arrived.len()).map(|at| arrived[groups.member(at) as usize].clone()).collect();
         let signature = Table::filled(first.len(), None);
-        Recall {
+        Recorded {
             budget,
             solver,
             arrivals,
@@ -111,12 +111,18 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         }
     }
 
-    fn proc(&self, loc: LocId) -> ProcId {
+    pub(super) fn proc(&self, loc: LocId) -> ProcId {
         self.solver.encoder.machine.program.locs()[loc].proc
     }
 
     /// Decides the levels of the known fields of a row, and of what is known of the entry.
-    fn decide(&mut self, proc: ProcId, row: &[u64], entry: &[Literal], role: impl Fn(usize) -> Role) {
+    pub(super) fn decide(
+        &mut self,
+        proc: ProcId,
+        row: &[u64],
+        entry: &[Literal],
+        role: impl Fn(usize) -> Role,
+    ) {
         self.assignment.clear();
         let encoder = &self.solver.encoder;
         let levels = |at| Some(encoder.levels(proc, at, role(at)));
@@ -182,7 +188,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// Picks literals that satisfy all of these diagrams and agree with what is decided.
-    fn pick(&mut self, parts: &[Ref]) -> Result<Option<Vec<Literal>>, Interrupted> {
+    pub(super) fn pick(&mut self, parts: &[Ref]) -> Result<Option<Vec<Literal>>, Interrupted> {
         self.solver.encoder.bdd.pick_all(parts, &self.assignment)
     }
 
@@ -195,13 +201,13 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
 
     /// The literals of a procedure's links among those picked.
     fn entry_literals(&self, proc: ProcId, picked: &[Literal]) -> Literals {
-        let levels = &self.solver.known_gate(proc).link_levels;
+        let levels = &self.solver.known_interface(proc).link_levels;
         let is_link = |(level, _): &Literal| levels.binary_search(level).is_ok();
         picked.iter().copied().filter(is_link).collect()
     }
 
     /// What is known of the entry, and the valuation, before an edge, given what was picked over its relation.
-    fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> Valued {
+    pub(super) fn before(&self, loc: LocId, mut picked: Vec<Literal>) -> Valued {
         let proc = self.proc(loc);
         let row = self.row(proc, &mut picked, |_| Some(Role::Now));
         (self.entry_literals(proc, &picked), row)
@@ -221,9 +227,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         found
     }
 
-    /// What arrived at a location, and how; nothing if that would be a long list, or nobody is likely to have the same.
+    /// What arrived at a location, and how; nothing if that would be a long list, or if no other location is likely to have the same list.
     fn signature(&mut self, loc: LocId) -> Option<u32> {
-        if self.signature[loc].is_some() || !self.solver.encoder.machine.kin.repeats() {
+        if self.signature[loc].is_some() || !self.solver.encoder.machine.classes.repeats() {
             return self.signature[loc];
         }
         let first = self.first[loc] as usize;
@@ -232,23 +238,31 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         if here.len() > FEW {
             return None;
         }
-        let mut words = vec![self.solver.encoder.dress(self.proc(loc)) as u64];
+        let mut words = vec![self.solver.encoder.encoding_class(self.proc(loc)) as u64];
         let number = |set: Ref| set.number() as u64;
         for Arrival { set, cause, .. } in here {
             match cause {
                 Cause::Start | Cause::Enter(..) => words.extend([0, number(set)]),
                 Cause::Edge(edge, before) => {
-                    let class = self.solver.encoder.machine.kin.edges[edge] as u64;
+                    let class = self.solver.encoder.machine.classes.edges[edge] as u64;
                     words.extend([1, number(set), class, number(before)]);
                 }
+                Cause::Leap(..) => return None,
                 Cause::Return(site, before, from, to) => {
                     let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
-                    let class = self.solver.encoder.machine.kin.edges[edge] as u64;
-                    let dress = self.solver.encoder.dress(callee) as u64;
-                    words.extend([2 | ((to - from) as u64) << 2, number(set), class, dress, number(before)]);
-                    let lifts = &self.solver.sites[site as usize].lifts[from as usize..to as usize];
-                    let lifts = lifts.iter().take(FEW + 1);
-                    words.extend(lifts.map(|lift| number(lift.relation) << 32 | number(lift.summary)));
+                    let class = self.solver.encoder.machine.classes.edges[edge] as u64;
+                    let encoding_class = self.solver.encoder.encoding_class(callee) as u64;
+                    words.extend([
+                        2 | ((to - from) as u64) << 2,
+                        number(set),
+                        class,
+                        encoding_class,
+                        number(before),
+                    ]);
+                    let effects = &self.solver.sites[site as usize].effects[from as usize..to as usize];
+                    let effects = effects.iter().take(FEW + 1);
+                    words
+                        .extend(effects.map(|effect| number(effect.relation) << 32 | number(effect.summary)));
                     if to - from > FEW as u32 {
                         return None;
                     }
@@ -271,6 +285,10 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
                 let before = self.stepped(edge, set, entry, goal)?;
                 Ok(Found { arrival, before, inside: Default::default() })
             }
+            Cause::Leap(number, power, set) => {
+                let before = self.leapt(number, power, set, point, goal)?;
+                Ok(Found { arrival, before, inside: Default::default() })
+            }
             Cause::Return(site, set, from, to) => {
                 let (before, inside) = self.returned(site, set, from..to, entry, goal)?;
                 Ok(Found { arrival, before, inside })
@@ -279,22 +297,32 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 
     /// What was found, at this very location.
-    fn origin_of(&self, loc: LocId, Found { arrival, before: (entry, row), inside }: Found) -> Origin<Point> {
+    fn predecessor_of(
+        &mut self,
+        loc: LocId,
+        Found { arrival, before: (entry, row), inside }: Found,
+    ) -> Result<Predecessor<Point>, Interrupted> {
         let program = self.solver.encoder.machine.program;
         let Arrival { cause, ref time, .. } = self.arrivals[(self.first[loc] + arrival) as usize];
         let before = number(time);
-        match cause {
-            Cause::Start | Cause::Enter(..) => Origin::Entry,
-            Cause::Edge(edge, _) => {
-                Origin::Step { from: Point { loc: program.edges()[edge].from, entry, before }, row, edge }
+        Ok(match cause {
+            Cause::Start | Cause::Enter(..) => Predecessor::Entry,
+            Cause::Leap(number, power, _) => {
+                let edges = self.rounds(loc, number, power, &row)?;
+                Predecessor::Run { from: Point { loc, entry, before }, row, edges }
             }
+            Cause::Edge(edge, _) => Predecessor::Step {
+                from: Point { loc: program.edges()[edge].from, entry, before },
+                row,
+                edge,
+            },
             Cause::Return(site, ..) => {
                 let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
                 let exit = Point::new(program.procs()[callee].exit, inside.0);
                 let from = Point { loc: program.edges()[edge].from, entry, before };
-                Origin::Return { from, row, edge, exit, inside: inside.1 }
+                Predecessor::Return { from, row, edge, exit, inside: inside.1 }
             }
-        }
+        })
     }
 
     fn stepped(
@@ -309,8 +337,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let changes = self.solver.changes(edge);
         let next = |field| if changes(field) { Role::Next } else { Role::Now };
         self.decide(proc, goal, entry, next);
-        let relation = self.solver.relation(edge);
-        let picked = self.pick(&[relation, set])?.expect(CERTAIN);
+        let mut operands = self.solver.relation(edge);
+        operands.push(set);
+        let picked = self.pick(&operands)?.expect(CERTAIN);
         Ok(self.before(loc, picked))
     }
 
@@ -318,7 +347,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         &mut self,
         number: u32,
         set: Ref,
-        lifts: std::ops::Range<u32>,
+        effects: std::ops::Range<u32>,
         entry: &[Literal],
         goal: &[u64],
     ) -> Result<(Valued, Valued), Interrupted> {
@@ -334,8 +363,9 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let next = |field| if bits::contains(&renewed, field) { Role::Next } else { Role::Now };
         self.decide(self.proc(loc), goal, entry, next);
         let mut found = None;
-        for at in lifts {
-            let Lift { relation, summary, .. } = self.solver.sites[number as usize].lifts[at as usize];
+        for at in effects {
+            let CallEffect { relation, summary, .. } =
+                self.solver.sites[number as usize].effects[at as usize];
             found = self.pick(&[relation, set, pass, summary])?;
             if found.is_some() {
                 break;
@@ -357,7 +387,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
         let call = machine.call(edge);
         let callee = machine.callee(edge);
         let first = machine.scopes.first_result(machine.program, callee);
-        let written = &self.solver.known_gate(callee).written;
+        let written = &self.solver.known_interface(callee).written;
         let mut back = vec![0; bits::words(machine.layout(callee).fields.len())];
         for &(_, there) in &call.back {
             bits::insert(&mut back, there);
@@ -374,7 +404,7 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     /// How a callee was entered, given what was picked over a summary in the caller's terms.
     fn entered(&self, callee: ProcId, picked: &[Literal]) -> Literals {
         let mut literals = Literals::new();
-        for link in &self.solver.known_gate(callee).links {
+        for link in &self.solver.known_interface(callee).links {
             let here = if link.param { Role::Pass } else { Role::Now };
             let here = self.solver.encoder.levels(callee, link.field, here);
             for (from, to) in here.zip(self.solver.encoder.levels(callee, link.field, link.role)) {
@@ -387,16 +417,16 @@ impl<'m, 'a, 'w, 't> Recall<'m, 'a, 'w, 't> {
     }
 }
 
-impl Past for Recall<'_, '_, '_, '_> {
+impl History for Recorded<'_, '_, '_, '_> {
     type Point = Point;
 
     fn loc(&self, point: &Point) -> LocId {
         point.loc
     }
 
-    fn origin(&mut self, point: &Point, goal: &[u64]) -> Result<Origin<Point>, Why> {
-        let found = self.recall(point, goal).map_err(|_| self.why())?;
-        Ok(self.origin_of(point.loc, found))
+    fn predecessor(&mut self, point: &Point, goal: &[u64]) -> Result<Predecessor<Point>, Why> {
+        let found = self.recall(point, goal).and_then(|found| self.predecessor_of(point.loc, found));
+        found.map_err(|_| self.why())
     }
 
     fn caller(&mut self, entry: &Point, goal: &[u64]) -> Result<Option<Caller<Point>>, Why> {
@@ -404,8 +434,8 @@ impl Past for Recall<'_, '_, '_, '_> {
     }
 }
 
-impl Recall<'_, '_, '_, '_> {
-    /// Why the watchman said stop.
+impl Recorded<'_, '_, '_, '_> {
+    /// Why the work was interrupted.
     fn why(&self) -> Why {
         self.budget.check_writing().err().unwrap_or(Why::Memory(self.budget.memory()))
     }

@@ -18,7 +18,7 @@
 //!   callees are in one class.
 //!
 //! So an edge of one class turns a row into the same rows as any other edge of the class, and a class can be
-//! represented by its first member ([`Kin::models`]). To find the classes, what matters of each procedure and edge
+//! represented by its first member ([`Classes::models`]). To find the classes, what matters of each procedure and edge
 //! is written down as a row of words, and equal rows are equal classes.
 //!
 //! # Cost
@@ -34,8 +34,8 @@ use postbop_kit::rows::Rows;
 /// More live fields than fit in so many words are not compared.
 const MOST_WORDS: usize = 4;
 
-/// The classes of procedures and of edges. Members of one class are called alike.
-pub struct Kin {
+/// The classes of procedures and of edges.
+pub struct Classes {
     /// The class of each procedure, and how many there are.
     pub procs: Table<ProcId, u32>,
     /// How many classes of procedures there are.
@@ -58,7 +58,7 @@ struct Sorter<'a> {
     count: u32,
 }
 
-impl Kin {
+impl Classes {
     /// The classes of a program's procedures and edges.
     pub fn new(program: &Program, scopes: &Scopes, live: &Live) -> Self {
         let mut sorter = Sorter::new(program, scopes, live);
@@ -66,7 +66,7 @@ impl Kin {
         let proc_classes = sorter.count as usize;
         let mut sorter = Sorter::new(program, scopes, live);
         let edges = program.edges().iter().map(|edge| sorter.edge(&procs, edge)).collect();
-        Kin { procs, proc_classes, edges, edge_classes: sorter.count as usize }
+        Classes { procs, proc_classes, edges, edge_classes: sorter.count as usize }
     }
 
     /// For each class of procedures its first member.

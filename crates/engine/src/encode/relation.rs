@@ -1,17 +1,17 @@
-//! Room `engine/summary`: edges and calls as relations between valuations.
+//! Room `engine/encode`: edges and calls as relations between valuations.
 //!
-//! Each relation mentions only what its edge reads and writes. What an edge neither reads nor writes is not in its
-//! relation, and an image leaves it alone.
+//! A relation mentions only the variables that its edge reads or writes. Taking an image leaves all others alone.
 //!
 //! At a location the diagram of path edges tests the `Now` levels of the fields that are live there. How the procedure
 //! was entered is told by its *links*: the fields that are live at its entry. A link that the procedure never writes
 //! still has its entry value, so its `Now` level is kept to the end; one that it may write has its `Entry` level.
 
-use crate::encode::blast::{Bits, Wires};
-use crate::encode::chance::chance;
-use crate::encode::gates::equal;
-use crate::encode::machine::code::{Call, Code, Compiled, Machine, Set};
-use crate::encode::wiring::{Role, Slots, Wiring, level};
+use super::blast::Bits;
+use super::chance::chance;
+use super::gates::equal;
+use super::machine::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use super::mentions::{Levels, Mentions};
+use super::wiring::{Role, Slots, Wiring, level};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Table, Type, VarId};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use postbop_kit::bits;
@@ -31,7 +31,7 @@ pub struct Link {
 
 /// How a procedure is entered and left, in terms of levels.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ProcInterface {
     /// The fields that tell how it was entered.
     pub links: Vec<Link>,
     /// Their levels, in order.
@@ -45,7 +45,7 @@ pub struct Gate {
     pub written: Vec<usize>,
 }
 
-/// A call as relations; the same for all calls that are alike.
+/// A call as relations; the same for all calls of one class.
 #[derive(Debug)]
 pub struct CallRelations {
     /// From the caller's valuation to the callee's at entry.
@@ -54,7 +54,7 @@ pub struct CallRelations {
     pub trim: Plan,
     /// Ties a summary's parameters to the arguments and its results to their targets.
     pub pass: (Ref, Plan),
-    /// How the image under a lifted summary is made.
+    /// How the image under a call effect is made.
     pub back: Plan,
     /// The fields that get a new value by the return.
     pub changed: Vec<usize>,
@@ -70,43 +70,52 @@ pub struct Encoder<'m, 'a, 'w> {
     pub bdd: Bdd<'w>,
     /// Which locals are ever written after entry.
     assigned: Table<VarId, bool>,
-    /// Procedures that are alike, have the same slots and write the same fields, have the same dress.
-    dresses: Rows,
-    dress: Table<ProcId, Option<u32>>,
+    /// Procedures of one class that have the same slots and write the same fields are in one encoding class.
+    encoding_classes: Rows,
+    encoding_class: Table<ProcId, Option<u32>>,
+    /// A relation of fewer changes than this is not taken apart, nor one for which fewer vertices were made.
+    few: usize,
+    large: usize,
 }
 
-/// What the formulas of one edge mention.
-struct Mentions<'e, 'm, 'a> {
-    machine: &'m Machine<'a>,
+/// The present values, and the choices behind them.
+struct Present<'e, 'a> {
+    machine: &'e Machine<'a>,
     wiring: &'e Wiring,
-    proc: ProcId,
-    choices: &'e [Type],
-    nexts: Vec<Bits>,
 }
 
-impl Wires for Mentions<'_, '_, '_> {
-    fn field(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let program = self.machine.program;
-        let ty = match self.machine.scopes.var(program, self.proc, at) {
-            Some(var) => program.vars()[var].ty,
-            None => unreachable!("results are not read"),
-        };
-        let slots = &self.wiring.slots(self.machine, self.proc)[at];
-        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
-        Ok((ty, bits))
+impl Levels for Present<'_, '_> {
+    fn field(&self, proc: ProcId, field: usize) -> Vec<u32> {
+        self.wiring.slots(self.machine, proc)[field].iter().map(|&slot| level(slot, Role::Now)).collect()
     }
 
-    fn next(&self, set: usize) -> Bits {
-        self.nexts[set].clone()
+    fn choice(&self, choices: &[Type], at: usize) -> Vec<u32> {
+        let before = choices[..at].iter().filter(|ty| ty.is_integer()).count();
+        self.wiring.choice(choices[at], before).iter().map(|&slot| level(slot, Role::Now)).collect()
     }
+}
 
-    fn choice(&self, bdd: &mut Bdd, at: usize) -> Result<(Type, Bits), Interrupted> {
-        let ty = self.choices[at];
-        let before = self.choices[..at].iter().filter(|ty| ty.is_integer()).count();
-        let slots = self.wiring.choice(ty, before);
-        let bits = slots.iter().map(|&slot| bdd.var(level(slot, Role::Now))).collect::<Result<_, _>>()?;
-        Ok((ty, bits))
-    }
+/// A part of the relation of an edge that is large as a whole.
+struct Part {
+    relation: Ref,
+    /// Whose new values it says.
+    sets: Vec<usize>,
+    /// How many vertices there were when it was begun.
+    start: usize,
+    /// Levels of new values that are of no use after it.
+    forgotten: Vec<u32>,
+}
+
+/// When a relation is taken apart.
+const FEW: usize = 4;
+const LARGE: usize = 1 << 12;
+
+/// The fields that a formula reads.
+fn fields(formula: &Formula) -> impl Iterator<Item = usize> + '_ {
+    formula.iter().filter_map(|ins| match ins {
+        Ins::Field(field) => Some(*field as usize),
+        _ => None,
+    })
 }
 
 impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
@@ -126,8 +135,22 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             }
         }
         let wiring = Wiring::new(machine);
-        let dress = Table::filled(program.procs().len(), None);
-        Encoder { machine, wiring, bdd, assigned, dresses: Rows::default(), dress }
+        let encoding_class = Table::filled(program.procs().len(), None);
+        Encoder {
+            machine,
+            wiring,
+            bdd,
+            assigned,
+            encoding_classes: Rows::default(),
+            encoding_class,
+            few: FEW,
+            large: LARGE,
+        }
+    }
+
+    /// Takes every relation apart, whether it is large or not: for tests.
+    pub fn take_apart(&mut self) {
+        (self.few, self.large) = (1, 0);
     }
 
     /// The slots of a procedure's fields.
@@ -149,23 +172,24 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         }
     }
 
-    /// A number that is the same for procedures whose gates are the same, and the relations of whose edges are, if the
-    /// edges are alike. Main is like no other: nobody asks how it was entered.
-    pub fn dress(&mut self, proc: ProcId) -> u32 {
-        if let Some(dress) = self.dress[proc] {
-            return dress;
+    /// The encoding class of a procedure. Procedures of one encoding class have the same interface, and edges of one class have the
+    /// same relation in all of them. Main has an encoding class of its own: how it was entered makes no difference.
+    pub fn encoding_class(&mut self, proc: ProcId) -> u32 {
+        if let Some(encoding_class) = self.encoding_class[proc] {
+            return encoding_class;
         }
         let program = self.machine.program;
         let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main()) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs()[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
-        let (dress, _) = self.dresses.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
-        self.dress[proc] = Some(dress);
-        dress
+        let (encoding_class, _) =
+            self.encoding_classes.intern(&row).unwrap_or_else(|_| panic!("too many procedures"));
+        self.encoding_class[proc] = Some(encoding_class);
+        encoding_class
     }
 
     /// How a procedure is entered and left.
-    pub fn gate(&mut self, proc: ProcId) -> Result<Gate, Interrupted> {
+    pub fn interface(&mut self, proc: ProcId) -> Result<ProcInterface, Interrupted> {
         let program = self.machine.program;
         let data = &program.procs()[proc];
         let globals = self.machine.scopes.globals(proc).len();
@@ -175,9 +199,12 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let role = if self.writes(proc, field) { Role::Entry } else { Role::Now };
             Link { field, role, param: field >= globals }
         };
-        let links: Vec<Link> = of_links.map(link).collect();
-        let written: Vec<usize> =
+        let mut links: Vec<Link> = of_links.map(link).collect();
+        let mut written: Vec<usize> =
             (0..globals).filter(|&field| is_live(data.exit, field) && self.writes(proc, field)).collect();
+        // There may be thousands of procedures, each with thousands of globals.
+        links.shrink_to_fit();
+        written.shrink_to_fit();
         let mut renamed: Vec<(u32, u32)> = Vec::new();
         let mut rename = |field, from, to| {
             renamed.extend(self.levels(proc, field, from).zip(self.levels(proc, field, to)));
@@ -199,21 +226,22 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             diagonal = self.bdd.and(diagonal, same)?;
         }
         let link_levels = self.link_levels(proc, &links);
-        Ok(Gate { links, link_levels, diagonal, summary, written })
+        Ok(ProcInterface { links, link_levels, diagonal, summary, written })
     }
 
     fn link_levels(&self, proc: ProcId, links: &[Link]) -> Vec<u32> {
         let mut levels: Vec<u32> =
             links.iter().flat_map(|link| self.levels(proc, link.field, link.role)).collect();
         levels.sort_unstable();
+        levels.shrink_to_fit();
         levels
     }
 
-    /// A gate after slots have changed their places.
-    pub fn relevelled(&self, proc: ProcId, gate: &Gate) -> Gate {
-        let Gate { ref links, diagonal, summary, ref written, .. } = *gate;
+    /// An interface after slots have changed their places.
+    pub fn relevelled(&self, proc: ProcId, interface: &ProcInterface) -> ProcInterface {
+        let ProcInterface { ref links, diagonal, summary, ref written, .. } = *interface;
         let link_levels = self.link_levels(proc, links);
-        Gate { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
+        ProcInterface { links: links.clone(), link_levels, diagonal, summary, written: written.clone() }
     }
 
     /// The first of a field's slots.
@@ -222,32 +250,66 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// The diagrams of a field's bits.
-    fn vars(&mut self, proc: ProcId, field: usize, role: Role) -> Result<Bits, Interrupted> {
+    pub fn vars(&mut self, proc: ProcId, field: usize, role: Role) -> Result<Bits, Interrupted> {
         let levels: Vec<u32> = self.levels(proc, field, role).collect();
         levels.into_iter().map(|level| self.bdd.var(level)).collect()
     }
 
     /// The fields that a set of path edges at a location can mention at their `Now` levels: the live ones, and the
     /// links that are never written.
-    pub fn present(&self, gate: &Gate, loc: LocId) -> Vec<u64> {
+    pub fn present(&self, interface: &ProcInterface, loc: LocId) -> Vec<u64> {
         let mut set = self.machine.live.at(self.machine.program, loc).to_vec();
-        let constant = gate.links.iter().filter(|link| link.role == Role::Now);
+        let constant = interface.links.iter().filter(|link| link.role == Role::Now);
         constant.for_each(|link| {
             bits::insert(&mut set, link.field);
         });
         set
     }
 
-    /// The relation of an edge that is no call, and how its image is made.
+    /// The relation of an edge that is no call, and how its image is made; or several, to be applied one after the other.
     ///
     /// It is a conjunction: of the guard, over old and new values, and for each field that changes, of what its new value
     /// can be. Choices are gone from each conjunct before it meets the others, and a new value that matters to the guard
     /// alone is gone when it has met the guard.
-    pub fn update(&mut self, gate: &Gate, id: EdgeId) -> Result<(Ref, Plan), Interrupted> {
+    ///
+    /// A parallel assignment that moves many values about may have no order of levels in which the conjunction is small.
+    /// Then it stays in parts, and an old value is quantified with the last part that reads it: a permutation of
+    /// variables so takes one of them after the other to its new place.
+    pub fn update(&mut self, interface: &ProcInterface, id: EdgeId) -> Result<Vec<(Ref, Plan)>, Interrupted> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Update { sets, guard } = &compiled.code else { unreachable!("calls are no updates") };
+        let parts = self.parts(proc, compiled, sets, guard.as_ref())?;
+        let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
+        let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
+        if let [Part { relation, .. }] = parts[..] {
+            return Ok(vec![(relation, self.image_plan(interface, id, &changed, &live))]);
+        }
+        let reads = |part: &Part| part.sets.iter().flat_map(|&at| fields(&sets[at].value)).collect();
+        let reads: Vec<Vec<usize>> = parts.iter().map(reads).collect();
+        let mut plans = Vec::with_capacity(parts.len());
+        let (mut gone, renamed) = self.moves(interface, id, &changed, &live);
+        for (at, part) in parts.into_iter().enumerate() {
+            let mut now = gone.clone();
+            reads[at + 1..].iter().flatten().for_each(|&field| bits::remove(&mut now, field));
+            gone.iter_mut().zip(&now).for_each(|(gone, now)| *gone &= !now);
+            let old = bits::members(&now).flat_map(|field| self.levels(proc, field, Role::Now));
+            let quantified: Vec<u32> = old.chain(part.forgotten).collect();
+            let renamed = if at + 1 == reads.len() { &renamed[..] } else { &[] };
+            plans.push((part.relation, self.bdd.plan(quantified, renamed.iter().copied())));
+        }
+        Ok(plans)
+    }
+
+    /// The relation of an edge, in as few parts as are not large.
+    fn parts(
+        &mut self,
+        proc: ProcId,
+        compiled: &Compiled,
+        sets: &[Set],
+        guard: Option<&Formula>,
+    ) -> Result<Vec<Part>, Interrupted> {
         let mut nexts = Vec::with_capacity(sets.len());
         for set in sets {
             nexts.push(if set.value.is_empty() {
@@ -259,52 +321,85 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let mut stores: Vec<usize> = (0..sets.len()).filter(|&at| !sets[at].value.is_empty()).collect();
         stores.sort_by_key(|&at| (sets[at].live, Reverse(self.first_slot(proc, sets[at].field))));
         let (machine, wiring) = (self.machine, &self.wiring);
-        let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts };
+        let levels = Present { machine, wiring };
+        let mentions = Mentions { machine, proc, choices: &compiled.choices, levels, nexts };
         let (spare, bdd) = (wiring.levels(), &mut self.bdd);
-        let mut relation = match guard {
+        let relation = match guard {
             Some(guard) => chance(bdd, guard, &mentions, spare)?.possible(),
             None => Ref::TRUE,
         };
+        let mut part = Part { relation, sets: Vec::new(), start: bdd.len(), forgotten: Vec::new() };
+        let mut parts = Vec::new();
         for at in stores {
             let next = &mentions.nexts[at];
             let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
-            let forgotten: Vec<u32> = next.iter().map(|&bit| bdd.level(bit)).collect();
-            let plan = bdd.plan(forgotten.into_iter().filter(|_| !sets[at].live), []);
-            relation = bdd.image(relation, stored, plan)?;
+            let levels = next.iter().map(|&bit| bdd.level(bit)).filter(|_| !sets[at].live);
+            let forgotten: Vec<u32> = levels.collect();
+            let plan = bdd.plan(forgotten.iter().copied(), []);
+            let met = bdd.image(part.relation, stored, plan)?;
+            if part.sets.len() >= self.few && bdd.len() > part.start + self.large {
+                let next = Part { relation: stored, sets: vec![at], start: bdd.len(), forgotten };
+                parts.push(std::mem::replace(&mut part, next));
+            } else {
+                part.relation = met;
+                part.sets.push(at);
+            }
         }
-        let changed: Vec<usize> = sets.iter().map(|set| set.field).collect();
-        let live: Vec<usize> = sets.iter().filter(|set| set.live).map(|set| set.field).collect();
-        Ok((relation, self.image_plan(gate, id, &changed, &live)))
+        parts.push(part);
+        Ok(parts)
     }
 
     /// The plan of an image along an edge: forgets the old values of what changes and what dies, and makes the new
     /// values of what changes and lives the present ones.
-    fn image_plan(&mut self, gate: &Gate, id: EdgeId, changed: &[usize], live: &[usize]) -> Plan {
+    fn image_plan(
+        &mut self,
+        interface: &ProcInterface,
+        id: EdgeId,
+        changed: &[usize],
+        live: &[usize],
+    ) -> Plan {
+        let proc = self.machine.program.locs()[self.machine.program.edges()[id].from].proc;
+        let (gone, renamed) = self.moves(interface, id, changed, live);
+        let quantified: Vec<u32> =
+            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
+        self.bdd.plan(quantified, renamed)
+    }
+
+    /// The fields whose old values are gone after an edge, and the levels that move.
+    fn moves(
+        &self,
+        interface: &ProcInterface,
+        id: EdgeId,
+        changed: &[usize],
+        live: &[usize],
+    ) -> (Vec<u64>, Vec<(u32, u32)>) {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
-        let mut gone = self.present(gate, edge.from);
-        let stays = self.present(gate, edge.to);
+        let mut gone = self.present(interface, edge.from);
+        let stays = self.present(interface, edge.to);
         gone.iter_mut().zip(&stays).for_each(|(gone, stays)| *gone &= !stays);
         changed.iter().for_each(|&field| {
             bits::insert(&mut gone, field);
         });
-        let quantified: Vec<u32> =
-            bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
         let pairs =
             |&field: &usize| self.levels(proc, field, Role::Next).zip(self.levels(proc, field, Role::Now));
-        let renamed: Vec<(u32, u32)> = live.iter().flat_map(pairs).collect();
-        self.bdd.plan(quantified, renamed)
+        (gone, live.iter().flat_map(pairs).collect())
     }
 
     /// The relations of a call.
-    pub fn site(&mut self, gate: &Gate, callee: &Gate, id: EdgeId) -> Result<CallRelations, Interrupted> {
+    pub fn site(
+        &mut self,
+        interface: &ProcInterface,
+        callee: &ProcInterface,
+        id: EdgeId,
+    ) -> Result<CallRelations, Interrupted> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let compiled = self.machine.edge(id);
         let Code::Call(call) = &compiled.code else { unreachable!("only calls have sites") };
         let whom = self.machine.callee(id);
         let enter = self.arguments(proc, whom, compiled, call, Role::Next, |_| true)?;
-        let enter = (enter, self.enter_plan(gate, edge.from, whom, call));
+        let enter = (enter, self.enter_plan(interface, edge.from, whom, call));
         let is_link = |set: &Set| callee.links.binary_search_by_key(&set.field, |link| link.field).is_ok();
         let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, whom);
@@ -326,7 +421,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             call.back.iter().filter(|(_, there)| renews(*there)).map(|&(here, _)| here).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, whom));
-        let back = self.image_plan(gate, id, &changed, &live);
+        let back = self.image_plan(interface, id, &changed, &live);
         Ok(CallRelations { enter, trim, pass, back, changed: live })
     }
 
@@ -356,7 +451,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         for set in wanted {
             let param = self.vars(whom, set.field, role)?;
             let (machine, wiring) = (self.machine, &self.wiring);
-            let mentions = Mentions { machine, wiring, proc, choices: &compiled.choices, nexts: Vec::new() };
+            let (levels, nexts) = (Present { machine, wiring }, Vec::new());
+            let mentions = Mentions { machine, proc, choices: &compiled.choices, levels, nexts };
             let value = chance(&mut self.bdd, &set.value, &mentions, wiring.levels())?;
             let stored = value.admits(&mut self.bdd, &param)?;
             relation = self.bdd.and(relation, stored)?;
@@ -365,16 +461,16 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     }
 
     /// Everything of the caller is forgotten but the globals that the callee sees.
-    fn enter_plan(&mut self, gate: &Gate, from: LocId, whom: ProcId, call: &Call) -> Plan {
+    fn enter_plan(&mut self, interface: &ProcInterface, from: LocId, whom: ProcId, call: &Call) -> Plan {
         let proc = self.machine.program.locs()[from].proc;
-        let mut gone = self.present(gate, from);
+        let mut gone = self.present(interface, from);
         call.globals
             .iter()
             .filter(|(_, _, live)| *live)
             .for_each(|&(here, _, _)| bits::remove(&mut gone, here));
         let mut quantified: Vec<u32> =
             bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
-        let entries = gate.links.iter().filter(|link| link.role == Role::Entry);
+        let entries = interface.links.iter().filter(|link| link.role == Role::Entry);
         quantified.extend(entries.flat_map(|link| self.levels(proc, link.field, Role::Entry)));
         let params = call.args.iter().filter(|set| set.live).map(|set| set.field);
         let pairs = |field| self.levels(whom, field, Role::Next).zip(self.levels(whom, field, Role::Now));
@@ -382,8 +478,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         self.bdd.plan(quantified, renamed)
     }
 
-    /// What a summary says of values that nobody looks at after this call.
-    fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &Gate, first: usize) -> Plan {
+    /// What a summary says of values that are not live after this call.
+    fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
         for &(_, there) in &call.back {
             bits::insert(&mut back, there);

@@ -3,38 +3,38 @@
 use super::store::{NOBODY, Store};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::layout::Row;
-use crate::encode::machine::retrace::{Caller, Origin, Past};
+use crate::encode::machine::retrace::{Caller, History, Predecessor};
 use crate::verdict::Why;
 use postbop_ir::LocId;
 
-/// The contexts of a search are the points of its past.
-pub struct Recall<'m, 'a, 's> {
+/// The contexts of a search are the points of its history.
+pub struct Recorded<'m, 'a, 's> {
     /// The program.
     pub machine: &'m Machine<'a>,
     /// What was found.
     pub store: &'s Store,
 }
 
-impl Past for Recall<'_, '_, '_> {
+impl History for Recorded<'_, '_, '_> {
     type Point = u32;
 
     fn loc(&self, &context: &u32) -> LocId {
         self.store.loc(context)
     }
 
-    fn origin(&mut self, &context: &u32, goal: &[u64]) -> Result<Origin<u32>, Why> {
-        let origin = self.store.origin(context);
+    fn predecessor(&mut self, &context: &u32, goal: &[u64]) -> Result<Predecessor<u32>, Why> {
+        let origin = self.store.parent(context);
         if origin.from == NOBODY {
-            return Ok(Origin::Entry);
+            return Ok(Predecessor::Entry);
         }
         if origin.exit == NOBODY {
             let row = self.store.valuation(origin.from).into();
-            return Ok(Origin::Step { from: origin.from, row, edge: origin.edge });
+            return Ok(Predecessor::Step { from: origin.from, row, edge: origin.edge });
         }
-        let from = self.store.origin(origin.from).from;
+        let from = self.store.parent(origin.from).from;
         let row = self.store.valuation(from).into();
         let inside = self.inside(context, origin.exit, goal);
-        Ok(Origin::Return { from, row, edge: origin.edge, exit: origin.exit, inside })
+        Ok(Predecessor::Return { from, row, edge: origin.edge, exit: origin.exit, inside })
     }
 
     fn caller(&mut self, &entry: &u32, _: &[u64]) -> Result<Option<Caller<u32>>, Why> {
@@ -42,7 +42,7 @@ impl Past for Recall<'_, '_, '_> {
         if suspension == NOBODY {
             return Ok(None);
         }
-        let origin = self.store.origin(suspension);
+        let origin = self.store.parent(suspension);
         Ok(Some(Caller {
             from: origin.from,
             row: self.store.valuation(origin.from).into(),
@@ -51,10 +51,10 @@ impl Past for Recall<'_, '_, '_> {
     }
 }
 
-impl Recall<'_, '_, '_> {
+impl Recorded<'_, '_, '_> {
     /// What a goal after a call asks of the callee's exit.
     fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Row {
-        let edge = self.store.origin(context).edge;
+        let edge = self.store.parent(context).edge;
         let call = self.machine.call(edge);
         let caller = self.machine.program.locs()[self.store.loc(context)].proc;
         let here = &self.machine.layout(caller).fields;
