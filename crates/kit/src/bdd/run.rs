@@ -43,14 +43,10 @@ impl Bdd<'_> {
         g: Ref,
         number: u32,
     ) -> Result<Ref, Interrupted> {
-        let first = match self.begin::<OPERATION>([f, g], number)? {
-            Ok(result) => return Ok(result),
-            Err(first) => first,
-        };
         // A product may have to wait for a disjunction, which has a stack of its own.
         let stack = (OPERATION == PRODUCT) as usize;
         let mut waiting = std::mem::take(&mut self.waiting[stack]);
-        let result = self.turns::<OPERATION>(first, number, &mut waiting);
+        let result = self.turns::<OPERATION>([f, g], number, &mut waiting);
         waiting.clear();
         self.waiting[stack] = waiting;
         result
@@ -58,37 +54,27 @@ impl Bdd<'_> {
 
     fn turns<const OPERATION: u32>(
         &mut self,
-        mut current: Waiting,
+        mut operands: [Ref; 2],
         number: u32,
         waiting: &mut Vec<Waiting>,
     ) -> Result<Ref, Interrupted> {
-        let mut operands = self.split(&mut current);
         loop {
-            let mut result = match self.begin::<OPERATION>(operands, number)? {
-                Ok(result) => result,
-                Err(mut next) => {
-                    operands = self.split(&mut next);
-                    waiting.push(std::mem::replace(&mut current, next));
-                    continue;
-                }
-            };
+            let Some(mut result) = self.begin::<OPERATION>(&mut operands, number, waiting)? else { continue };
             loop {
-                let Waiting { operands: both, rest, level, hash, high, flip } = current;
+                let Some(top) = waiting.last_mut() else { return Ok(result) };
+                let Waiting { operands: both, rest, level, hash, high, flip } = *top;
                 if high == PENDING {
                     let what = if OPERATION == PRODUCT { self.plans.at_hand[level as usize] } else { KEEP };
                     if what != QUANTIFY || result != Ref::TRUE {
-                        current.high = result;
+                        top.high = result;
                         operands = rest;
                         break;
                     }
                 } else {
                     result = self.join::<OPERATION>(level, high, result)?;
                 }
+                waiting.pop();
                 result = self.remember(hash, number, both, result)?.flip(flip);
-                match waiting.pop() {
-                    Some(next) => current = next,
-                    None => return Ok(result),
-                }
             }
         }
     }
@@ -106,69 +92,64 @@ impl Bdd<'_> {
         }
     }
 
-    /// The result where it is known at once, or else what has to wait for others.
+    /// The result where it is known at once. Where it is not, the operation waits for others, and the first of these is
+    /// what the operands become.
     #[inline(always)]
     fn begin<const OPERATION: u32>(
         &mut self,
-        [mut f, mut g]: [Ref; 2],
+        operands: &mut [Ref; 2],
         number: u32,
-    ) -> Result<Result<Ref, Waiting>, Interrupted> {
+        waiting: &mut Vec<Waiting>,
+    ) -> Result<Option<Ref>, Interrupted> {
+        let [mut f, mut g] = *operands;
         let mut flip = false;
         match OPERATION {
             AND => {
                 if f == g || g == Ref::TRUE {
-                    return Ok(Ok(f));
+                    return Ok(Some(f));
                 }
                 if f == Ref::TRUE {
-                    return Ok(Ok(g));
+                    return Ok(Some(g));
                 }
                 if f == !g || f == Ref::FALSE || g == Ref::FALSE {
-                    return Ok(Ok(Ref::FALSE));
+                    return Ok(Some(Ref::FALSE));
                 }
             }
             XOR => {
                 flip = f.complemented() != g.complemented();
                 (f, g) = (f.flip(f.complemented()), g.flip(g.complemented()));
                 if f == g {
-                    return Ok(Ok(Ref::FALSE.flip(flip)));
+                    return Ok(Some(Ref::FALSE.flip(flip)));
                 }
                 if f == Ref::TRUE {
-                    return Ok(Ok((!g).flip(flip)));
+                    return Ok(Some((!g).flip(flip)));
                 }
                 if g == Ref::TRUE {
-                    return Ok(Ok((!f).flip(flip)));
+                    return Ok(Some((!f).flip(flip)));
                 }
             }
             _ => {
                 if f == Ref::FALSE || g == Ref::FALSE || f == !g {
-                    return Ok(Ok(Ref::FALSE));
+                    return Ok(Some(Ref::FALSE));
                 }
                 // What is equal need be looked at once; `TRUE` is the least.
                 (f, g) = if f == g { (Ref::TRUE, g) } else { (f, g) };
             }
         }
         (f, g) = if f < g { (f, g) } else { (g, f) };
-        let level = self.level(f).min(self.level(g));
+        let (upper, lower) = (self.vertices[f.vertex()], self.vertices[g.vertex()]);
+        let level = upper.level.min(lower.level);
         if OPERATION == PRODUCT && (level > self.plans.last || level == BOTTOM) {
-            return self.and(f, g).map(Ok);
+            return self.and(f, g).map(Some);
         }
         let hash = Self::hash(number, [f, g]);
         if let Some(result) = self.recall(hash, number, [f, g]) {
-            return Ok(Ok(result.flip(flip)));
+            return Ok(Some(result.flip(flip)));
         }
-        Ok(Err(Waiting { operands: [f, g], rest: [f, g], level, hash, high: PENDING, flip }))
-    }
-
-    /// What is left of the operands where the level is true; where it is not is noted.
-    #[inline(always)]
-    fn split(&self, waiting: &mut Waiting) -> [Ref; 2] {
-        let part = |f: Ref| match self.level(f) == waiting.level {
-            true => self.cofactors(f),
-            false => (f, f),
-        };
-        let [f, g] = waiting.operands;
-        let ((f1, f0), (g1, g0)) = (part(f), part(g));
-        waiting.rest = [f0, g0];
-        [f1, g1]
+        let (f1, f0) = upper.below(f, level);
+        let (g1, g0) = lower.below(g, level);
+        waiting.push(Waiting { operands: [f, g], rest: [f0, g0], level, hash, high: PENDING, flip });
+        *operands = [f1, g1];
+        Ok(None)
     }
 }

@@ -16,6 +16,17 @@ pub(super) struct Vertex {
     pub low: Ref,
 }
 
+impl Vertex {
+    /// What is left of a diagram with this first vertex where a level is true, and where it is not.
+    #[inline(always)]
+    pub fn below(self, f: Ref, level: u32) -> (Ref, Ref) {
+        match self.level == level {
+            true => (self.high.flip(f.complemented()), self.low.flip(f.complemented())),
+            false => (f, f),
+        }
+    }
+}
+
 /// A result in the computed table: operands, operation, result.
 #[derive(Clone, Copy)]
 struct Computed {
