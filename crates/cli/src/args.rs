@@ -185,6 +185,12 @@ pub struct Check {
     pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub question: Question,
+    /// What must not be visited again and again by a run that goes on for ever: a label; may be repeated
+    #[arg(long, value_name = "LABEL")]
+    pub fair: Vec<String>,
+    /// That every run comes to an end; or with a procedure, that every call of it does
+    #[arg(long, value_name = "PROCEDURE", num_args = 0..=1, default_missing_value = "")]
+    pub terminates: Option<String>,
     /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
     /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
@@ -214,6 +220,18 @@ pub struct Check {
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+impl Check {
+    /// The names of the properties that are asked for.
+    pub fn named(&self) -> Vec<String> {
+        let fair = self.fair.iter().map(|label| format!("fair:{label}"));
+        let terminates = self.terminates.iter().map(|proc| match proc.as_str() {
+            "" => "terminates".to_owned(),
+            proc => format!("terminates:{proc}"),
+        });
+        self.question.target.iter().cloned().chain(fair).chain(terminates).collect()
+    }
 }
 
 /// How much of a trace to print.

@@ -9,7 +9,7 @@ use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
-use postbop_ir::{Ask, Op, Program, Task, Trace, Type};
+use postbop_ir::{Op, Program, Task, Trace, Type};
 
 /// What an engine cannot do, in words a user understands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +24,8 @@ pub struct Wants {
     pub threads: bool,
     /// Whether it takes unbounded integers.
     pub integers: bool,
+    /// Whether it answers questions about runs that go on for ever.
+    pub cycles: bool,
 }
 
 /// What an engine found out about one query.
@@ -106,17 +108,21 @@ pub fn for_threads() -> &'static dyn Engine {
 
 /// Whether an engine can answer a task.
 pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
-    asks_to_reach(task)?;
     if !engine.wants().integers {
         finite(task.program)?;
+    }
+    if !engine.wants().cycles {
+        asks_to_reach(task)?;
     }
     engine.supports(task)
 }
 
-/// Refuses questions about infinite runs, which no engine answers yet.
+/// Refuses questions about runs that go on for ever.
 pub fn asks_to_reach(task: &Task) -> Result<(), Unsupported> {
-    match task.queries.iter().any(|query| matches!(query.ask, Ask::Recur(_))) {
-        true => Err(Unsupported("whether a run visits a location infinitely often".into())),
+    match task.recurs() {
+        true => Err(Unsupported(
+            "whether a run visits a location again and again; `explicit` answers that".into(),
+        )),
         false => Ok(()),
     }
 }

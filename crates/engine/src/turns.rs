@@ -94,7 +94,8 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
         return;
     }
-    let reduced = first.wants().reduced.then(|| reduce(&question.task));
+    // A reduction may leave out steps that go round in circles.
+    let reduced = (first.wants().reduced && !question.task.recurs()).then(|| reduce(&question.task));
     let program = reduced.as_ref().map_or(question.task.program, |reduced| reduced.task().program);
     let prepared = &Prepared::new(program);
     let board = &Mutex::new(board);

@@ -11,7 +11,7 @@
 //! The answers stand on a [`Board`], one row for each query. A row is settled once, and the observer is told at once.
 
 use crate::budget::{Budget, Observer, Progress, Tick};
-use crate::engine::{Engine, Unsupported, asks_to_reach, engine};
+use crate::engine::{Engine, Unsupported, engine};
 use crate::threads;
 use crate::turns::{self, Question};
 use crate::verdict::{Answer, Report, Stats, Verdict, Why};
@@ -41,16 +41,36 @@ pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut
         task.queries.iter().map(|query| reachable_targets(task.program, query)).collect();
     let task = Task { queries: &queries, ..*task };
     let mut board = Board::new(task, observer);
-    if let Err(Unsupported(what)) = asks_to_reach(&task) {
+    if task.program.is_sequential() {
+        for (queries, numbers) in by_kind(task.queries) {
+            let task = Task { queries: &queries, ..task };
+            turns::answer(&Question { numbers, ..Question::plain(task) }, choice, budget, &mut board);
+        }
+    } else if let Some(Unsupported(what)) = task.queries.iter().find_map(recurs_in_threads) {
         let all = 0..task.queries.len();
         all.for_each(|query| board.unknown(query, Why::Unsupported(what.clone())));
-    } else if task.program.is_sequential() {
-        turns::answer(&Question::plain(task), choice, budget, &mut board);
     } else {
         threads::answer(&task, choice, budget, &mut board);
     }
     board.out_of_means(budget);
     board.report()
+}
+
+/// The queries that ask for a run to somewhere, and those that ask for a run that goes on for ever, with their numbers.
+fn by_kind(queries: &[Query]) -> Vec<(Vec<Query>, Vec<usize>)> {
+    let recurs = |query: &Query| matches!(query.ask, Ask::Recur(_));
+    let of_kind = |kind: bool| {
+        let all = queries.iter().enumerate().filter(move |(_, query)| recurs(query) == kind);
+        all.map(|(number, query)| (query.clone(), number)).unzip()
+    };
+    let kinds = [of_kind(false), of_kind(true)];
+    kinds.into_iter().filter(|(queries, _): &(Vec<Query>, Vec<usize>)| !queries.is_empty()).collect()
+}
+
+/// Runs of threads that go on for ever are not searched for yet.
+fn recurs_in_threads(query: &Query) -> Option<Unsupported> {
+    let refusal = || Unsupported("whether a run of several threads visits a location again and again".into());
+    matches!(query.ask, Ask::Recur(_)).then(refusal)
 }
 
 /// The query without locations that no run is ever at: exits. A return leads straight to where the call goes on; only in a
@@ -158,7 +178,7 @@ impl<'a, 'o> Board<'a, 'o> {
             stopped = budget.check_writing().err();
             stopped.is_none()
         };
-        match complete(program, &mut trace, queries[query].locs(), &mut goes_on) {
+        match complete(program, &mut trace, &queries[query].ask, &mut goes_on) {
             Ok(changes) => {
                 self.settle(query, Verdict::Violated(trace)).changes = changes;
                 self.publish(query);

@@ -2,7 +2,8 @@
 //!
 //! The properties of a program are its assertions, its array accesses, and the labels that are errors by custom. An
 //! assertion is called `assert:LINE`, or `assert:LINE:COLUMN` where several stand on one line; an access `bounds:LINE`.
-//! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`.
+//! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`. That a label is not visited again
+//! and again is called `fair:LABEL`, and that every run comes to an end `terminates`.
 
 use crate::source::LineIndex;
 use postbop_ir::{Check, CheckKind, LocId, Program, Query};
@@ -26,6 +27,13 @@ pub fn properties(program: &Program, text: &str) -> Vec<Query> {
 
 /// The property of this name. `Err` says what is wrong with the name.
 pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, String> {
+    if let Some(label) = name.strip_prefix("fair:") {
+        let reached = property(program, text, label)?;
+        return Ok(Query::recur(name, reached.locs().to_vec()));
+    }
+    if name == "terminates" {
+        return Ok(Query::recur(name, program.locs().ids().collect()));
+    }
     if is_check(name) {
         // On a line with several, `assert:9` means all of them.
         let mut all = checks(program, text);

@@ -35,7 +35,7 @@ pub use program::{
 };
 pub use replay::{Rejected, replay};
 pub use task::{Ask, Bound, Prefer, Query, Schedule, Task};
-pub use trace::{Context, Position, Segment, Step, Trace};
+pub use trace::{Context, Position, Repeat, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};
 pub use value::Value;

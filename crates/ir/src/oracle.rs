@@ -17,6 +17,10 @@
 //!
 //! Exponential in the variables in scope. It gives up beyond a number of facts.
 
+mod recur;
+
+pub use recur::recur;
+
 use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;
 use crate::program::{Action, Program};
@@ -68,6 +72,17 @@ pub fn oracle(
     targets: &[&[LocId]],
     limit: usize,
 ) -> Result<Vec<Option<Length>>, TooLarge> {
+    let (derivation, starts) = derive_all(program, limit)?;
+    let entered = derivation.chain(&starts);
+    let best = |locs: &&[LocId]| {
+        let here = derivation.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
+        here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
+    };
+    Ok(targets.iter().map(best).collect())
+}
+
+/// All facts, and the entries with which the program starts.
+fn derive_all(program: &Program, limit: usize) -> Result<(Derivation<'_>, Vec<Entry>), TooLarge> {
     if program.vars().iter().any(|var| var.ty.bits().is_none()) {
         return Err(TooLarge);
     }
@@ -96,12 +111,7 @@ pub fn oracle(
         derivation.enter(start)?;
     }
     derivation.saturate()?;
-    let entered = derivation.chain(&starts);
-    let best = |locs: &&[LocId]| {
-        let here = derivation.steps.iter().filter(|(fact, _)| locs.contains(&fact.loc));
-        here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
-    };
-    Ok(targets.iter().map(best).collect())
+    Ok((derivation, starts))
 }
 
 impl Derivation<'_> {

@@ -14,12 +14,15 @@
 //! by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
 //! is must not depend on a value that the trace leaves open.
 //!
+//! A run that goes on for ever ends where it repeats itself (`lasso`).
+//!
 //! # Cost
 //!
 //! Linear in the size of the trace: a variable that a segment does not touch costs nothing there.
 
 mod cells;
 mod changes;
+mod lasso;
 mod player;
 mod run;
 #[cfg(test)]
@@ -27,8 +30,9 @@ mod tests;
 
 pub use changes::{Change, Changes};
 
-use crate::ids::{LocId, SegmentId, Table};
+use crate::ids::{SegmentId, Table};
 use crate::program::Program;
+use crate::task::Ask;
 use crate::trace::{Segment, Trace};
 use player::Player;
 use run::{Effect, Run};
@@ -53,9 +57,10 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// Runs the trace on the program; `Ok` if it is a run from the start to one of the targets.
-pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(), Rejected> {
-    let played = play(program, trace, Some(targets), &mut || true)?;
+/// Runs the trace on the program; `Ok` if it is a run as was asked for, from the start to one of the targets, or one that
+/// visits them for ever.
+pub fn replay(program: &Program, trace: &Trace, ask: &Ask) -> Result<(), Rejected> {
+    let played = play(program, trace, Some(ask), &mut || true)?;
     for ((id, segment), effect) in trace.segments.pairs().zip(played.segments.effects.iter()) {
         if segment.exit != effect.exit() || segment.results != effect.results() {
             let place = format!("segment {id}");
@@ -71,11 +76,10 @@ pub fn replay(program: &Program, trace: &Trace, targets: &[LocId]) -> Result<(),
 pub fn complete(
     program: &Program,
     trace: &mut Trace,
-    targets: &[LocId],
+    ask: &Ask,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Changes>, Rejected> {
-    let Played { segments: Completed { effects, .. }, contexts } =
-        play(program, trace, Some(targets), goes_on)?;
+    let Played { segments: Completed { effects, .. }, contexts } = play(program, trace, Some(ask), goes_on)?;
     for (id, effect) in trace.segments.ids().zip(effects.iter()) {
         trace.segments[id].exit = effect.exit();
         trace.segments[id].results = effect.results();
@@ -97,24 +101,30 @@ pub fn changes<'a>(program: &'a Program, trace: &'a Trace) -> Result<Played<'a>,
     play(program, trace, None, &mut || true)
 }
 
-/// Runs a trace to one of the targets, or without targets, to wherever it leads.
+/// Runs a trace as was asked for, or if nothing was, to wherever it leads.
 fn play<'a>(
     program: &'a Program,
     trace: &'a Trace,
-    targets: Option<&[LocId]>,
+    ask: Option<&Ask>,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Played<'a>, Rejected> {
-    if trace.repeats_from.is_some() {
-        return Err(at("trace", 0)("repeats for ever, which cannot be replayed yet".into()));
-    }
+    let wrong = |reason: String| at("trace", 0)(reason);
+    let repeat = match (ask, &trace.repeats) {
+        (Some(Ask::Reach(_)), Some(_)) => return Err(wrong("goes on for ever".into())),
+        (Some(Ask::Reach(_)) | None, None) => None,
+        (Some(Ask::Recur(_)), _) | (None, Some(_)) => Some(lasso::repeat(trace).map_err(wrong)?),
+    };
     let mut segments = Completed { program, segments: &trace.segments, effects: Table::new() };
     segments.run_all(goes_on)?;
-    let mut player = Player::new(program, &segments.effects, &trace.initial, goes_on)?;
+    let mut player = Player::new(program, &segments.effects, &trace.initial, repeat, goes_on)?;
     let contexts = player.play(&trace.contexts)?;
-    match (player.end(), targets) {
-        (None, _) => Err(at("trace", 0)("has no context".into())),
-        (Some(loc), Some(targets)) if !targets.contains(&loc) => {
-            Err(at("trace", 0)(format!("ends at {loc}, which is not a target")))
+    match (player.end(), ask, repeat) {
+        (None, ..) => Err(wrong("has no context".into())),
+        (Some(loc), Some(Ask::Reach(targets)), _) if !targets.contains(&loc) => {
+            Err(wrong(format!("ends at {loc}, which is not a target")))
+        }
+        (_, Some(Ask::Recur(locs)), Some(repeat)) if !lasso::visits(program, trace, repeat, locs) => {
+            Err(wrong("repeats steps that visit none of the locations asked about".into()))
         }
         _ => Ok(Played { segments, contexts }),
     }

@@ -34,6 +34,11 @@ impl Query {
         Query { name: name.into(), ask: Ask::Reach(locs), guard: Vec::new() }
     }
 
+    /// The property that none of these locations is visited again and again.
+    pub fn recur(name: impl Into<String>, locs: Vec<LocId>) -> Self {
+        Query { name: name.into(), ask: Ask::Recur(locs), guard: Vec::new() }
+    }
+
     /// The locations that the question is about.
     pub fn locs(&self) -> &[LocId] {
         match &self.ask {
@@ -106,6 +111,11 @@ impl<'a> Task<'a> {
     /// A question about all runs of a program; any trace will do.
     pub fn new(program: &'a Program, queries: &'a [Query]) -> Self {
         Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first: false }
+    }
+
+    /// Whether it is asked which locations a run visits again and again, of all queries alike.
+    pub fn recurs(&self) -> bool {
+        self.queries.first().is_some_and(|query| matches!(query.ask, Ask::Recur(_)))
     }
 
     /// Whether traces must have the least number of steps.

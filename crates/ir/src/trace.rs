@@ -117,6 +117,16 @@ pub struct Position {
     pub step: u32,
 }
 
+/// From where on a run that never ends repeats itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Repeat {
+    /// The head: the point at which the steps from there to the end are taken again.
+    pub from: Position,
+    /// The values at the head that these steps count on: of globals, and of locals of the activation that runs there. They
+    /// are the same at the end.
+    pub head: Known,
+}
+
 /// A run of the program from its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
@@ -127,18 +137,19 @@ pub struct Trace {
     pub initial: Known,
     /// The contexts in order. The first is that of the prologue, if the program has one.
     pub contexts: Vec<Context>,
-    /// For a run that goes on for ever: the point from which on it repeats itself.
-    pub repeats_from: Option<Position>,
+    /// For a run that goes on for ever: from where on it repeats itself.
+    pub repeats: Option<Repeat>,
 }
 
 impl Trace {
     /// A run of one thread.
     pub fn sequential(segments: Table<SegmentId, Segment>, initial: Known, steps: Vec<Step>) -> Self {
         let contexts = vec![Context { thread: Some(ThreadId(0)), steps }];
-        Trace { segments, initial, contexts, repeats_from: None }
+        Trace { segments, initial, contexts, repeats: None }
     }
 
-    /// The number of steps of the whole run, those inside completed calls included.
+    /// The number of steps of the whole run, those inside completed calls included. Of a run that goes on for ever only the
+    /// first round counts.
     pub fn length(&self) -> Length {
         // The length of a segment is forgotten after its last use: long chains have long lengths.
         let mut last: Table<SegmentId, Option<SegmentId>> = Table::filled(self.segments.len(), None);

@@ -38,8 +38,7 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
         output.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
-    let queries =
-        properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
+    let queries = properties::queries(&input, &args.named()).map_err(|message| refuse(output, message))?;
     if queries.is_empty() && !args.allow_empty {
         let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
             `--target LABEL` asks about a label, `--allow-empty` accepts this";

@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
         let program = self.words.program;
         let told = |rejected: Rejected| rejected.to_string();
-        replay(program, &trace, query.locs()).map_err(told)?;
+        replay(program, &trace, &query.ask).map_err(told)?;
         let played = changes(program, &trace).map_err(told)?;
         let writer = Writer { words: &self.words, fingerprint: &self.fingerprint };
         let mut again = Vec::new();

@@ -10,7 +10,7 @@ use super::repeats::repeats;
 use super::words::{Values, Words};
 use crate::args::Detail;
 use postbop_ir::replay::{Change, Changes, Completed};
-use postbop_ir::{Action, Context, Id, ProcId, Program, SegmentId, Step, Trace, Value, VarId};
+use postbop_ir::{Action, Context, Id, ProcId, Program, Repeat, SegmentId, Step, Trace, Value, VarId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -66,7 +66,10 @@ pub fn tell(words: &Words, trace: &Trace, changes: &[Changes], detail: Detail) -
         let again = threads[slot].is_some();
         let mut thread = threads[slot].take().unwrap_or_else(|| teller.begin(context));
         teller.heading(context, &thread, again);
-        teller.steps(&mut thread, teller.told(context), changes);
+        match &trace.repeats {
+            Some(repeat) if headings => teller.lasso(&mut thread, repeat, &context.steps, changes),
+            _ => teller.steps(&mut thread, teller.told(context), changes, 0),
+        }
         threads[slot] = Some(thread);
     }
     teller.page.finish()
@@ -150,13 +153,33 @@ impl<'a> Teller<'a> {
         self.line(thread, depth, None, heading, self.words.list(some(&start)));
     }
 
-    /// Tells the steps of a context and, in full, everything inside.
-    fn steps(&mut self, thread: &mut Thread, steps: &'a [Step], changes: &Changes) {
-        let full = self.segments.is_some();
+    /// Tells a run that goes on for ever: the steps before it repeats itself, and those that it repeats.
+    fn lasso(&mut self, thread: &mut Thread, repeat: &Repeat, steps: &'a [Step], changes: &Changes) {
+        let head = repeat.from.step as usize;
+        self.steps(thread, &steps[..head], changes, 0);
+        let depth = thread.stack.len();
+        let known = repeat.head.iter().map(|&(var, value)| (var, Some(value)));
+        self.line(thread, depth, None, "┌ from here on, for ever:".into(), self.words.list(known));
+        self.steps(thread, steps, changes, head);
+        let left: Vec<&str> =
+            thread.stack[depth..].iter().map(|open| self.program.procs()[open.proc].name.as_str()).collect();
+        let left = match left[..] {
+            [] => String::new(),
+            [name] => format!("; each round leaves {name} on the stack"),
+            [.., name] => {
+                format!("; each round leaves {} activations on the stack, the last of {name}", left.len())
+            }
+        };
+        self.line(thread, depth, None, format!("└ and so on{left}"), String::new());
+    }
+
+    /// Tells the steps of a context from one of them on and, in full, everything inside.
+    fn steps(&mut self, thread: &mut Thread, steps: &'a [Step], changes: &Changes, from: usize) {
+        let full = self.segments.is_some() || from > 0;
         let returns = if full || self.headings { BTreeMap::new() } else { returns(self.program, steps) };
         let repeated = if full { BTreeMap::new() } else { repeats(steps, &returns) };
         let mut stack =
-            vec![Cursor { steps, changes: Cow::Borrowed(changes), returns, next: 0, inside: false }];
+            vec![Cursor { steps, changes: Cow::Borrowed(changes), returns, next: from, inside: false }];
         while let Some(top) = stack.last_mut() {
             let Some(step) = top.steps.get(top.next) else {
                 stack.pop();

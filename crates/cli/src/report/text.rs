@@ -43,8 +43,15 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
         return out;
     }
     let story = story::tell(words, trace, &answer.changes, detail);
-    let _ = writeln!(out, "\n{story}        {name} is reached\n");
-    if !shortest && words.program.is_sequential() && trace.length() > Length::from(LONG) {
+    let _ = match trace.repeats {
+        Some(_) => writeln!(out, "\n{story}"),
+        None => writeln!(out, "\n{story}        {name} is reached\n"),
+    };
+    if trace.repeats.is_none()
+        && !shortest
+        && words.program.is_sequential()
+        && trace.length() > Length::from(LONG)
+    {
         out.push_str("        There may be a shorter run: `--shortest` finds one of the least length.\n\n");
     }
     out
@@ -57,6 +64,9 @@ const VACUOUS: &str = " (vacuously: no run comes here)";
 fn run(words: &Words, trace: &Trace) -> String {
     if !words.program.is_sequential() {
         return format!("with {}", switches(trace.switches()));
+    }
+    if trace.repeats.is_some() {
+        return "that goes on for ever".into();
     }
     let length = trace.length();
     let s = if length == Length::from(1) { "" } else { "s" };

@@ -10,7 +10,8 @@
 use super::words::Words;
 use postbop_ir::replay::{Change, Changes, Completed};
 use postbop_ir::{
-    Context, Id, Program, Rejected, Segment, SegmentId, Step, Table, ThreadId, Trace, Value, VarId, text,
+    Context, Id, Position, Program, Rejected, Repeat, Segment, SegmentId, Step, Table, ThreadId, Trace,
+    Value, VarId, text,
 };
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
@@ -48,7 +49,7 @@ impl Writer<'_> {
         trace: &Trace,
         changes: &[Changes],
     ) -> io::Result<()> {
-        let head = json!({
+        let mut head = json!({
             "schema": SCHEMA,
             "target": target,
             "program": self.fingerprint,
@@ -56,6 +57,10 @@ impl Writer<'_> {
             "switches": trace.switches(),
             "initial": self.values(&trace.initial),
         });
+        if let Some(Repeat { from, head: known }) = &trace.repeats {
+            head["repeats"] =
+                json!({ "context": from.context, "step": from.step, "head": self.values(known) });
+        }
         let head = head.to_string();
         out.write_all(&head.as_bytes()[..head.len() - 1])?;
         let steps = trace.contexts.iter().map(|context| context.steps.len()).sum::<usize>()
@@ -199,8 +204,17 @@ pub fn parse(value: &Json) -> Result<Trace, String> {
         })?,
         initial: field(value, "initial", pairs)?,
         contexts: field(value, "contexts", |value| list(value, context))?,
-        repeats_from: None,
+        repeats: match value.get("repeats") {
+            None => None,
+            Some(_) => Some(field(value, "repeats", repeat)?),
+        },
     })
+}
+
+fn repeat(value: &Json) -> Option<Repeat> {
+    let number = |key: &str| u32::try_from(value.get(key)?.as_u64()?).ok();
+    let from = Position { context: number("context")?, step: number("step")? };
+    Some(Repeat { from, head: pairs(value.get("head")?)? })
 }
 
 fn field<T>(value: &Json, key: &str, read: impl Fn(&Json) -> Option<T>) -> Result<T, String> {

@@ -107,7 +107,7 @@ impl Tally {
             match verdict {
                 Verdict::Holds { .. } => {}
                 Verdict::Violated(trace) => {
-                    replay(task.program, trace, query.locs()).map_err(|rejected| rejected.to_string())?;
+                    replay(task.program, trace, &query.ask).map_err(|rejected| rejected.to_string())?;
                     self.traces += 1;
                     lengths.push(trace.length());
                 }

@@ -151,5 +151,5 @@ fn unbounded(task: &Task) -> Report {
 }
 
 fn replays(program: &Program, run: &Trace, query: &Query) -> Result<(), String> {
-    replay(program, run, query.locs()).map_err(|rejected| rejected.to_string())
+    replay(program, run, &query.ask).map_err(|rejected| rejected.to_string())
 }

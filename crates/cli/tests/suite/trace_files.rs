@@ -115,7 +115,7 @@ fn bare(value: &Json) -> Option<Trace> {
         segments: segments?.into_iter().collect(),
         initial: known(&value["initial"])?,
         contexts: contexts?,
-        repeats_from: None,
+        repeats: None,
     })
 }
 

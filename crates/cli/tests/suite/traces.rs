@@ -50,7 +50,7 @@ impl Tally {
         for mutant in mutants(program, trace) {
             let what = || format!("{place}: {}: {}", query.name, mutant.what);
             let run = is_run(program, &mutant.trace, query.locs());
-            match (replay(program, &mutant.trace, query.locs()), run) {
+            match (replay(program, &mutant.trace, &query.ask), run) {
                 (Ok(()), _) if mutant.fatal => self.failures.push(format!("{}: accepted", what())),
                 (Ok(()), Err(problem)) => self.failures.push(format!("{}: accepted, but {problem}", what())),
                 (Ok(()), Ok(())) => self.accepted += 1,
@@ -59,7 +59,7 @@ impl Tally {
             }
         }
         for loc in program.locs().ids().filter(|loc| !query.locs().contains(loc)) {
-            match replay(program, trace, &[loc]) {
+            match replay(program, trace, &Ask::Reach(vec![loc])) {
                 Ok(()) => self.failures.push(format!("{place}: accepted as a run to {loc}")),
                 Err(_) => self.rejected += 1,
             }
@@ -99,7 +99,7 @@ fn edges_alone_become_a_trace() {
                 Err(why) => panic!("{}: {}: {why}", case.display(), query.name),
             };
             let place = case.display();
-            if let Err(rejected) = complete(&program, &mut again, query.locs(), &mut || true) {
+            if let Err(rejected) = complete(&program, &mut again, &query.ask, &mut || true) {
                 panic!("{place}: {}: {rejected}", query.name);
             }
             assert_eq!(trace.length(), again.length(), "{place}: {}", query.name);

@@ -5,14 +5,17 @@
 
 use super::search::{Order, Search, WorkItem};
 use super::store::Parent;
-use postbop_ir::Length;
+use postbop_ir::{EdgeId, Length, Task};
 use postbop_kit::rows::Full;
 
 /// Depth first. Steps are not counted.
-#[derive(Default)]
 pub struct DepthFirst;
 
 impl Order for DepthFirst {
+    fn new(_: &Task) -> Self {
+        DepthFirst
+    }
+
     fn added(&mut self, _: usize, _: Option<Length>) {}
 
     fn steps_to(&self, _: u32) -> Length {
@@ -32,7 +35,13 @@ impl Order for DepthFirst {
         }
     }
 
+    fn called(&mut self, _: u32, _: EdgeId, _: u32, _: u32, _: bool) {}
+
     fn advance(search: &mut Search<Self>) -> Result<bool, Full> {
         search.work_on()
+    }
+
+    fn is_over(search: &mut Search<Self>) -> bool {
+        search.targets.is_over()
     }
 }

@@ -23,6 +23,8 @@
 //! are enumerated: arithmetic over wide integers is for other engines.
 
 mod any;
+mod cycles;
+mod fair;
 mod history;
 mod search;
 mod shortest;
@@ -43,7 +45,7 @@ impl Engine for Explicit {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false }
+        Wants { reduced: true, threads: false, integers: false, cycles: true }
     }
 
     fn supports(&self, _: &Task) -> Result<(), Unsupported> {
@@ -52,6 +54,7 @@ impl Engine for Explicit {
 
     fn check(&self, task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         match task.shortest() {
+            _ if task.recurs() => cycles::check(task, prepared, budget, listener),
             true => search::check::<shortest::Nearest>(task, prepared, budget, listener),
             false => search::check::<any::DepthFirst>(task, prepared, budget, listener),
         }

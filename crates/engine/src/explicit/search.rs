@@ -40,7 +40,10 @@ pub(super) enum Found {
 }
 
 /// The order in which contexts are looked at.
-pub(super) trait Order: Default {
+pub(super) trait Order: Sized {
+    /// Nothing was looked at yet.
+    fn new(task: &Task) -> Self;
+
     /// A row was added to the store. If it is no context, it was reached in so many steps from its entry.
     fn added(&mut self, rows: usize, steps: Option<Length>);
 
@@ -50,13 +53,19 @@ pub(super) trait Order: Default {
     /// A context was found, perhaps again, in so many steps from its entry.
     fn found(search: &mut Search<Self>, context: u32, new: bool, parent: Parent, steps: Length);
 
+    /// A context called an entry by an edge and is suspended, for the first time if `waits`.
+    fn called(&mut self, context: u32, edge: EdgeId, suspension: u32, entry: u32, waits: bool);
+
     /// Does a piece of work; false if none is left.
     fn advance(search: &mut Search<Self>) -> Result<bool, Full>;
+
+    /// Whether nothing is left to look for.
+    fn is_over(search: &mut Search<Self>) -> bool;
 }
 
 /// A search in some order.
 pub(super) struct Search<'m, 'a, O> {
-    machine: &'m Machine<'a>,
+    pub machine: &'m Machine<'a>,
     pub expander: Expander<'m, 'a>,
     pub store: Store,
     pub work: Vec<WorkItem>,
@@ -84,24 +93,25 @@ pub fn check<O: Order>(
 }
 
 impl<'m, 'a, O: Order> Search<'m, 'a, O> {
-    fn new(machine: &'m Machine<'a>, task: &Task) -> Self {
+    pub fn new(machine: &'m Machine<'a>, task: &Task) -> Self {
         Search {
             machine,
             expander: Expander::new(machine),
             store: Store::default(),
             work: Vec::new(),
             targets: TargetTracker::new(task),
-            order: O::default(),
+            order: O::new(task),
             resumed: Vec::new(),
         }
     }
 
-    fn run(&mut self, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
+    /// Searches until nothing is left to do or to look for.
+    pub fn run(&mut self, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
         budget.check()?;
         let full = |_| Why::Memory(budget.memory());
         self.start().map_err(full)?;
         self.expander.pause_at = PATIENCE;
-        while !self.targets.is_over() {
+        while !O::is_over(self) {
             if !O::advance(self).map_err(full)? {
                 return Ok(());
             }
@@ -238,6 +248,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         let (suspension, waits) =
             self.store.suspension(entry, entered, &self.expander.kept, context, edge)?;
         self.order.added(self.store.len(), Some(steps.clone()));
+        self.order.called(context, edge, suspension, entered, waits);
         if !waits {
             return Ok(());
         }
@@ -274,15 +285,20 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         Ok(())
     }
 
-    fn tell(self, stopped: Option<Why>, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+    /// What was counted.
+    pub fn stats(&self) -> Stats {
         let summaries = self.store.entries.iter().map(|entry| entry.exits.len() as u64).sum();
-        let stats = Stats::from([
+        Stats::from([
             ("contexts", self.store.contexts),
             ("entries", self.store.entries.len() as u64),
             ("summaries", summaries),
             ("evaluations", self.expander.evaluations),
             ("work", self.expander.work),
-        ]);
+        ])
+    }
+
+    fn tell(self, stopped: Option<Why>, budget: &Budget, listener: &mut dyn Listener) -> Stats {
+        let stats = self.stats();
         if !may_tell(stopped.as_ref(), self.expander.work, budget) {
             return stats;
         }

@@ -9,7 +9,7 @@
 
 use super::search::{Found, Order, Search};
 use super::store::Parent;
-use postbop_ir::Length;
+use postbop_ir::{EdgeId, Length, Task};
 use postbop_kit::rows::Full;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,6 +27,10 @@ pub struct Nearest {
 }
 
 impl Order for Nearest {
+    fn new(_: &Task) -> Self {
+        Nearest::default()
+    }
+
     fn added(&mut self, rows: usize, steps: Option<Length>) {
         self.steps.resize(rows, steps);
         self.taken.resize(rows, false);
@@ -48,6 +52,8 @@ impl Order for Nearest {
         }
     }
 
+    fn called(&mut self, _: u32, _: EdgeId, _: u32, _: u32, _: bool) {}
+
     /// Finishes the work that the last context led to, then takes the next context.
     fn advance(search: &mut Search<Self>) -> Result<bool, Full> {
         if !search.work.is_empty() {
@@ -67,6 +73,10 @@ impl Order for Nearest {
             search.order.current = Some((context, 0, true));
         }
         Ok(true)
+    }
+
+    fn is_over(search: &mut Search<Self>) -> bool {
+        search.targets.is_over()
     }
 }
 

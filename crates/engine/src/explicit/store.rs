@@ -122,6 +122,12 @@ impl Store {
         LocId(self.rows.row(context)[0] as u32)
     }
 
+    /// The location of a row, if it is a context.
+    pub fn context_loc(&self, row: u32) -> Option<LocId> {
+        let head = self.rows.row(row)[0];
+        (head & (ENTRY | SUSPENSION) == 0).then_some(LocId(head as u32))
+    }
+
     /// The valuation of a context.
     pub fn valuation(&self, context: u32) -> &[u64] {
         &self.rows.row(context)[1..]

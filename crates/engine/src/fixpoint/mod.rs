@@ -38,7 +38,7 @@ impl Engine for Fixpoint {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: false, threads: true, integers: false }
+        Wants { reduced: false, threads: true, integers: false, cycles: false }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {

@@ -104,7 +104,7 @@ fn a_trace_of_the_smaller_program_is_lifted_to_one_as_written() {
         }
         let trace = Trace::sequential(trace.segments, Vec::new(), steps);
         let mut lifted = reduced.lift(trace);
-        replay::complete(&program, &mut lifted, &[LocId(5)], &mut || true).unwrap();
+        replay::complete(&program, &mut lifted, &Ask::Reach(vec![LocId(5)]), &mut || true).unwrap();
         assert_eq!(lifted.length(), postbop_ir::Length::from(5), "k := 1, call, return, two conditions");
     }
 }

@@ -40,7 +40,7 @@ impl Engine for Sat {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false }
+        Wants { reduced: true, threads: false, integers: false, cycles: false }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {

@@ -49,7 +49,7 @@ impl Engine for Summary {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false }
+        Wants { reduced: true, threads: false, integers: false, cycles: false }
     }
 
     fn supports(&self, _: &Task) -> Result<(), Unsupported> {

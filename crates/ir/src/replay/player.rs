@@ -1,12 +1,13 @@
 //! Room `ir`: the contexts of a trace, run one after the other. The idea is in [`super`].
 
 use super::cells::Cells;
+use super::lasso::Head;
 use super::run::{Effect, Run};
 use super::{Changes, INTERRUPTED, PATIENCE, Rejected, at};
 use crate::eval::Cell;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::Program;
-use crate::trace::{Context, Step};
+use crate::trace::{Context, Repeat, Step};
 use crate::value::Value;
 
 /// One thread: its pending frames, each but the innermost with the call that is open.
@@ -31,6 +32,9 @@ pub(super) struct Player<'a, 'g> {
     /// The prologue, then the threads, as far as they have run.
     stacks: Vec<Option<Stack<'a>>>,
     end: Option<LocId>,
+    /// For a run that goes on for ever: from where on it repeats itself, and where that was, once it is reached.
+    repeat: Option<&'a Repeat>,
+    pub(super) head: Option<Head>,
     steps: u32,
     goes_on: &'g mut dyn FnMut() -> bool,
 }
@@ -41,11 +45,14 @@ impl<'a, 'g> Player<'a, 'g> {
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
         initial: &'a [(VarId, Value)],
+        repeat: Option<&'a Repeat>,
         goes_on: &'g mut dyn FnMut() -> bool,
     ) -> Result<Self, Rejected> {
         let stacks = (0..=program.threads().len()).map(|_| None).collect();
         let globals = Cells::default();
-        let mut player = Player { program, effects, initial, globals, stacks, end: None, steps: 0, goes_on };
+        let (end, head, steps) = (None, None, 0);
+        let mut player =
+            Player { program, effects, initial, globals, stacks, end, repeat, head, steps, goes_on };
         player.start().map_err(at("initial", 0))?;
         Ok(player)
     }
@@ -87,7 +94,8 @@ impl<'a, 'g> Player<'a, 'g> {
                 Some(stack) => stack,
                 None => self.begin(main).map_err(at(&place, 0))?,
             };
-            all.push(self.context(&mut stack, &context.steps, &place)?);
+            let repeat = self.repeat.filter(|repeat| repeat.from.context as usize == number);
+            all.push(self.context(&mut stack, &context.steps, repeat, &place)?);
             if number + 1 < contexts.len() {
                 self.may_leave(context, &stack).map_err(at(&place, context.steps.len()))?;
             }
@@ -125,7 +133,13 @@ impl<'a, 'g> Player<'a, 'g> {
     }
 
     /// Runs the steps of a context: what each changes.
-    fn context(&mut self, stack: &mut Stack<'a>, steps: &[Step], place: &str) -> Result<Changes, Rejected> {
+    fn context(
+        &mut self,
+        stack: &mut Stack<'a>,
+        steps: &[Step],
+        repeat: Option<&Repeat>,
+        place: &str,
+    ) -> Result<Changes, Rejected> {
         let mut changes = Changes::default();
         stack.top().adopt(std::mem::take(&mut self.globals));
         for (number, step) in steps.iter().enumerate() {
@@ -133,7 +147,14 @@ impl<'a, 'g> Player<'a, 'g> {
             if self.steps.is_multiple_of(PATIENCE) && !(self.goes_on)() {
                 return Err(at(place, number)(INTERRUPTED.into()));
             }
+            let depth = stack.frames.len();
+            if let Some(repeat) = repeat.filter(|repeat| repeat.from.step as usize == number) {
+                self.reach_head(repeat, stack.top(), depth).map_err(at(place, number))?;
+            }
             self.step(stack, step, &mut changes).map_err(at(place, number))?;
+        }
+        if let Some(repeat) = repeat {
+            self.close(repeat, stack.top()).map_err(at(place, steps.len()))?;
         }
         self.globals = stack.top().globals();
         Ok(changes)
@@ -155,6 +176,7 @@ impl<'a, 'g> Player<'a, 'g> {
         }
         if let Some(returned) = run.returned.take() {
             let globals = run.globals();
+            self.may_return(stack.frames.len())?;
             if let Some(call) = stack.calls.pop() {
                 stack.frames.pop();
                 stack.top().resume(call, globals, &returned);

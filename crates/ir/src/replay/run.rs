@@ -103,7 +103,8 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    fn in_scope(&self, var: VarId) -> Result<(), String> {
+    /// Whether a variable can be read here.
+    pub(super) fn in_scope(&self, var: VarId) -> Result<(), String> {
         match self.program.vars().get(var).map(|var| var.scope) {
             Some(Scope::Global) => Ok(()),
             Some(Scope::Local(proc)) if proc == self.proc => Ok(()),
@@ -257,6 +258,11 @@ impl<'a> Run<'a> {
     /// The globals that are not what they were at the start of the run. Another run may go on with them.
     pub(super) fn globals(&self) -> Cells {
         self.cells.iter().filter(|(var, _)| self.program.is_global(*var)).collect()
+    }
+
+    /// Forgets every value but these, as if the run started here.
+    pub(super) fn forget_all_but(&mut self, kept: &[(VarId, Value)]) {
+        self.cells = kept.iter().map(|&(var, value)| (var, Cell::Known(value))).collect();
     }
 
     /// The locals whose values are known.

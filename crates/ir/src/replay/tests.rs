@@ -1,9 +1,9 @@
 //! Room `ir`: tests of replay on small graphs.
 
 use super::*;
-use crate::ids::{EdgeId, ProcId, ThreadId, VarId};
+use crate::ids::{EdgeId, LocId, ProcId, ThreadId, VarId};
 use crate::text::parse;
-use crate::trace::{Context, Position, Step};
+use crate::trace::{Context, Known, Position, Repeat, Step};
 use crate::value::Value;
 
 /// Thread a calls f, which stores its parameter in x and gives back its local; then a needs y. Thread b sets y where x
@@ -78,7 +78,7 @@ fn trace() -> Trace {
 
 fn replays(text: &str, trace: &Trace) -> Result<(), String> {
     let program = parse(text).unwrap();
-    replay(&program, trace, &[LocId(10)]).map_err(|rejected| rejected.reason)
+    replay(&program, trace, &Ask::Reach(vec![LocId(10)])).map_err(|rejected| rejected.reason)
 }
 
 fn rejected(change: impl FnOnce(&mut Trace)) -> String {
@@ -108,7 +108,7 @@ fn a_completed_call_may_be_a_segment() {
     trace.contexts[1].steps = vec![step(2, &[Some(1)]).back(SegmentId(0))];
     trace.contexts[3].steps.remove(0);
     assert!(replays(TWO, &trace).unwrap_err().contains("does not end as the run does"));
-    complete(&parse(TWO).unwrap(), &mut trace, &[LocId(10)], &mut || true).unwrap();
+    complete(&parse(TWO).unwrap(), &mut trace, &Ask::Reach(vec![LocId(10)]), &mut || true).unwrap();
     assert_eq!(trace.segments[SegmentId(0)].results, [ONE]);
     assert_eq!(replays(TWO, &trace), Ok(()));
 }
@@ -140,7 +140,10 @@ fn what_is_no_run_is_rejected() {
     assert!(rejected(|t| t.initial.push(known(4, 1))).contains("not there at the start"));
     assert!(rejected(|t| t.contexts.clear()).contains("no context"));
     assert!(rejected(|t| t.contexts[3].steps.push(step(3, &[]))).contains("leaves l9"));
-    assert!(rejected(|t| t.repeats_from = Some(Position { context: 1, step: 0 })).contains("for ever"));
+    assert!(
+        rejected(|t| t.repeats = Some(Repeat { from: Position { context: 1, step: 0 }, head: Known::new() }))
+            .contains("for ever")
+    );
     let ended = |t: &mut Trace| t.contexts[2].steps.extend([step(7, &[]), step(7, &[])]);
     assert!(rejected(ended).contains("ended"));
 }
@@ -152,8 +155,8 @@ fn a_replay_can_be_interrupted() {
     long.contexts[3].steps.splice(0..0, around);
     let text = TWO.replace("prologue p0", "edge l13 l13 at 0..0 assume true\nprologue p0");
     let program = parse(&text).unwrap();
-    assert!(complete(&program, &mut long, &[LocId(10)], &mut || true).is_ok());
-    assert!(complete(&program, &mut long, &[LocId(10)], &mut || false).is_err());
+    assert!(complete(&program, &mut long, &Ask::Reach(vec![LocId(10)]), &mut || true).is_ok());
+    assert!(complete(&program, &mut long, &Ask::Reach(vec![LocId(10)]), &mut || false).is_err());
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::layout::Row;
 use crate::budget::Budget;
 use crate::verdict::Why;
 use postbop_ir::trace::Known;
-use postbop_ir::{EdgeId, LocId, ProcId, Segment, SegmentId, Step, Table, Trace};
+use postbop_ir::{EdgeId, LocId, Position, ProcId, Repeat, Segment, SegmentId, Step, Table, Trace};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
 
@@ -143,15 +143,57 @@ impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
         }
         self.segments = Table::new();
         self.known.clear();
+        let (goal, steps) = self.back_to(None, point, goal)?;
+        let (_, initial) = self.entry(self.machine.program.procs()[self.machine.program.main()].entry, &goal);
+        let segments = std::mem::take(&mut self.segments);
+        Ok(Trace::sequential(segments, initial, steps.into_iter().rev().collect()))
+    }
+
+    /// A run that goes on for ever: to the first of three points with this valuation, and from there on again and again
+    /// from the second to the third. All three stand for the same point.
+    ///
+    /// A round may need more at its beginning than the valuation says, where values are open, and then the round before
+    /// must end with that. So rounds are walked back until one begins with values that a later round ends with.
+    pub fn lasso(&mut self, [head, first, last]: [T::Point; 3], row: Row) -> Result<Trace, Why> {
+        let mut goals = vec![row];
+        let mut rounds: Vec<Vec<Step>> = Vec::new();
+        let from = loop {
+            let goal = goals[goals.len() - 1].clone();
+            let (goal, steps) = self.back_to(Some(&first), last.clone(), goal)?;
+            rounds.push(steps);
+            if let Some(from) = goals.iter().position(|known| *known == goal) {
+                break from;
+            }
+            goals.push(goal);
+        };
+        let (_, known) = self.entry(self.history.loc(&head), &goals[from]);
+        let (goal, stem) = self.back_to(None, head, goals[from].clone())?;
+        let (_, initial) = self.entry(self.machine.program.procs()[self.machine.program.main()].entry, &goal);
+        let position = Position { context: 0, step: stem.len() as u32 };
+        let rounds = rounds.drain(from..).rev().flat_map(|round| round.into_iter().rev());
+        let steps = stem.into_iter().rev().chain(rounds).collect();
+        let segments = std::mem::take(&mut self.segments);
+        let repeats = Some(Repeat { from: position, head: known });
+        Ok(Trace { repeats, ..Trace::sequential(segments, initial, steps) })
+    }
+
+    /// Walks back from a point to another, or to the start of the run: what is needed there, and the steps, last step first.
+    fn back_to(
+        &mut self,
+        stop: Option<&T::Point>,
+        point: T::Point,
+        goal: Row,
+    ) -> Result<(Row, Vec<Step>), Why> {
         // The steps of all pending frames, last step first.
         let mut walk = Walk { point, goal, steps: Vec::new(), end: None };
         loop {
-            let Walk { point: entry, goal, steps, .. } = self.finish(walk)?;
+            let Walk { point: entry, goal, steps, .. } = self.finish(walk, stop)?;
+            if stop == Some(&entry) {
+                return Ok((goal, steps));
+            }
             let (proc, known) = self.entry(self.history.loc(&entry), &goal);
             let Some(Caller { from, row, edge }) = self.history.caller(&entry, &goal)? else {
-                let segments = std::mem::take(&mut self.segments);
-                let steps = steps.into_iter().rev().collect();
-                return Ok(Trace::sequential(segments, known, steps));
+                return Ok((goal, steps));
             };
             let caller = self.machine.program.locs()[self.history.loc(&from)].proc;
             let nothing = self.machine.layout(caller).open.clone();
@@ -164,8 +206,8 @@ impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
         }
     }
 
-    /// Walks back to the entry, through all segments that are not known yet.
-    fn finish(&mut self, walk: Walk<T::Point>) -> Result<Walk<T::Point>, Why> {
+    /// Walks back to the entry, or to where to stop, through all segments that are not known yet.
+    fn finish(&mut self, walk: Walk<T::Point>, stop: Option<&T::Point>) -> Result<Walk<T::Point>, Why> {
         let mut walks = vec![walk];
         loop {
             self.walked += 1;
@@ -174,6 +216,9 @@ impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
                 self.stopped.clone().map_or(Ok(()), Err)?;
             }
             let walk = walks.last_mut().expect("the first walk returns from here");
+            if walk.end.is_none() && stop == Some(&walk.point) {
+                return Ok(walks.swap_remove(0));
+            }
             match self.history.predecessor(&walk.point, &walk.goal)? {
                 Predecessor::Entry => {
                     let mut walk = walks.pop().expect("there was a last one");
