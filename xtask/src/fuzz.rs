@@ -10,6 +10,7 @@
 //! Programs with threads have an oracle and questions of their own: see `threads`. Programs with very long runs and those
 //! with many properties take some engines too long; an answer that is not awaited is counted, and counts for nothing.
 
+mod cycles;
 mod pushdown;
 mod score;
 mod threads;
@@ -50,6 +51,8 @@ pub enum Kind {
     Long(Duration),
     /// Programs with many properties, and how long an engine may take for one.
     Many(Duration),
+    /// Sequential ones with these features, and runs that go on for ever.
+    Cycles(Features),
     /// Concurrent pushdown systems, and how long an engine may take for one question about one.
     Pushdown(Duration),
 }
@@ -58,7 +61,7 @@ impl Kind {
     /// The program of a seed.
     pub fn program(self, seed: u64) -> String {
         match self {
-            Kind::Sequential(features) => generate::program(seed, features),
+            Kind::Sequential(features) | Kind::Cycles(features) => generate::program(seed, features),
             Kind::Threads(_) => generate::threads(seed),
             Kind::Long(_) => generate::long(seed),
             Kind::Many(_) => generate::many(seed),
@@ -78,6 +81,7 @@ impl Kind {
         let queries = queries(&program);
         match self {
             Kind::Threads(patience) => threads::examine(&program, &queries, patience),
+            Kind::Cycles(_) => cycles::examine(&program, only),
             Kind::Long(patience) | Kind::Many(patience) => {
                 let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience), only };
                 examine_program(&program, &queries, effort)

@@ -114,6 +114,9 @@ struct Other {
     /// Programs with many properties
     #[arg(long)]
     many: bool,
+    /// Runs that go on for ever
+    #[arg(long)]
+    cycles: bool,
     /// Concurrent pushdown systems
     #[arg(long)]
     pushdown: bool,
@@ -127,6 +130,7 @@ impl Other {
             Other { threads: true, .. } => Kind::Threads(or(fuzz::PATIENCE)),
             Other { long: true, .. } => Kind::Long(or(fuzz::LONG_PATIENCE)),
             Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
+            Other { cycles: true, .. } => Kind::Cycles(features),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
             _ => Kind::Sequential(features),
         }
