@@ -78,6 +78,7 @@ mod reduce;
 mod sat;
 mod skeleton;
 mod summary;
+mod temporal;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -82,8 +82,21 @@ const GROWTH: u64 = 4;
 /// An engine, and how much a unit of its work counts.
 type Candidate<'e> = (&'e dyn Engine, u64);
 
-/// Answers a question by an engine, or by several.
+/// Answers a question by an engine, or by several. A question about runs that go on for ever may have to be translated.
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
+    match question.task.recurs() {
+        true => crate::temporal::answer(question, choice, budget, board),
+        false => put(question, choice, budget, board),
+    }
+}
+
+/// The work that an engine may do on trial.
+pub fn trial(program: &Program) -> u64 {
+    TRIAL.0 + TRIAL.1 * program.edges().len() as u64
+}
+
+/// Puts a question as it is to an engine, or to several.
+pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
         EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&Sat, SAT)],
@@ -107,7 +120,7 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         ask(only, budget);
         return;
     }
-    let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges().len() as u64;
+    let trial = trial(question.task.program);
     let (first, _) = engines[0];
     if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
         return;

@@ -33,7 +33,7 @@ pub use changes::{Change, Changes};
 use crate::ids::{SegmentId, Table};
 use crate::program::Program;
 use crate::task::Ask;
-use crate::trace::{Segment, Trace};
+use crate::trace::{Known, Segment, Trace};
 use player::Player;
 use run::{Effect, Run};
 use std::fmt;
@@ -99,6 +99,17 @@ pub struct Played<'a> {
 /// Runs a trace to wherever it leads.
 pub fn changes<'a>(program: &'a Program, trace: &'a Trace) -> Result<Played<'a>, Rejected> {
     play(program, trace, None, &mut || true)
+}
+
+/// What is known at the end of a run: of globals, and of the locals of the activation that runs there. The trace need not say
+/// how its segments end.
+pub fn ending(program: &Program, trace: &Trace) -> Result<Known, Rejected> {
+    let mut segments = Completed { program, segments: &trace.segments, effects: Table::new() };
+    let goes_on: &mut dyn FnMut() -> bool = &mut || true;
+    segments.run_all(goes_on)?;
+    let mut player = Player::new(program, &segments.effects, &trace.initial, None, goes_on)?;
+    player.play(&trace.contexts)?;
+    Ok(player.known())
 }
 
 /// Runs a trace as was asked for, or if nothing was, to wherever it leads.

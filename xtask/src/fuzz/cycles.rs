@@ -22,8 +22,7 @@ pub fn examine(program: &Program, only: Option<&str>) -> Finding {
     };
     let mut score = Score { reachable: recurs.iter().filter(|recurs| **recurs).count(), ..Score::default() };
     score.unreachable = recurs.len() - score.reachable;
-    let named = engines().iter().filter(|engine| engine.wants().cycles);
-    let named = named.map(|&engine| (engine.name(), EngineChoice::Only(engine)));
+    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
     for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
         if only.is_some_and(|only| only != name) {
             continue;

@@ -14,7 +14,12 @@ pub fn equals(var: VarId, ty: Type, value: u32) -> Expr {
 
 /// That variables are equal, two by two.
 pub fn same(pairs: impl Iterator<Item = (VarId, VarId)>) -> Option<Expr> {
-    pairs.map(|(a, b)| Expr::new([Op::Var(a), Op::Var(b), Op::Eq])).reduce(both)
+    let mut code = Vec::new();
+    for (a, b) in pairs {
+        let and = (!code.is_empty()).then_some(Op::And);
+        code.extend([Op::Var(a), Op::Var(b), Op::Eq].into_iter().chain(and));
+    }
+    (!code.is_empty()).then(|| Expr::new(code))
 }
 
 /// That two things hold.

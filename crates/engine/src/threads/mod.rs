@@ -26,7 +26,7 @@
 //! run reaches one of the locations [`postbop_ir::Program::no_room`].
 
 mod back;
-mod build;
+pub mod build;
 mod configurations;
 pub mod direct;
 mod direct_trace;

@@ -130,6 +130,11 @@ impl Builder {
         self.push_loc(Loc { proc, span, inner: true })
     }
 
+    /// Lets a procedure begin at another of its locations.
+    pub fn set_entry(&mut self, proc: ProcId, entry: LocId) {
+        self.program.procs[proc].entry = entry;
+    }
+
     /// Says which statement starts at a location.
     pub fn set_span(&mut self, loc: LocId, span: Span) {
         self.program.locs[loc].span = span;

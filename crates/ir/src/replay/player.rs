@@ -7,7 +7,7 @@ use super::{Changes, INTERRUPTED, PATIENCE, Rejected, at};
 use crate::eval::Cell;
 use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
 use crate::program::Program;
-use crate::trace::{Context, Repeat, Step};
+use crate::trace::{Context, Known, Repeat, Step};
 use crate::value::Value;
 
 /// One thread: its pending frames, each but the innermost with the call that is open.
@@ -60,6 +60,13 @@ impl<'a, 'g> Player<'a, 'g> {
     /// Where the run is after what was played.
     pub(super) fn end(&self) -> Option<LocId> {
         self.end
+    }
+
+    /// What is known where the run is.
+    pub(super) fn known(&self) -> Known {
+        let mut running = self.stacks.iter().flatten().filter_map(|stack| stack.frames.last());
+        let running = running.find(|run| Some(run.loc) == self.end);
+        running.map(Run::all_known).unwrap_or_default()
     }
 
     /// Takes the globals from the values at the start, which must be of variables that are there then.

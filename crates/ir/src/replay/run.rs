@@ -265,6 +265,11 @@ impl<'a> Run<'a> {
         self.cells = kept.iter().map(|&(var, value)| (var, Cell::Known(value))).collect();
     }
 
+    /// All variables whose values are known.
+    pub(super) fn all_known(&self) -> Known {
+        self.cells.iter().filter_map(|(var, cell)| Some((var, cell.known()?))).collect()
+    }
+
     /// The locals whose values are known.
     pub(super) fn locals(&self) -> Vec<(VarId, Option<Value>)> {
         let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));

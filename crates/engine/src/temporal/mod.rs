@@ -1,0 +1,49 @@
+//! Room `engine/temporal`: questions about runs that go on for ever.
+//!
+//! An engine that looks for cycles itself is given the question as it is. For every other engine it is translated, query by
+//! query, into a question about what is reached ([`repeat`]). `auto` first gives `explicit` a trial on the question as it is,
+//! since it finds short cycles at once, and then lets all engines at the translation.
+
+mod repeat;
+
+use crate::budget::Budget;
+use crate::explicit::Explicit;
+use crate::turns::{self, Question};
+use crate::verify::{Board, EngineChoice};
+use postbop_ir::{Task, Trace};
+
+/// How many times the usual trial `explicit` has on the question as it is.
+const TRIALS: u64 = 8;
+
+/// Answers a question whose queries ask for locations that are visited again and again.
+pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
+    match choice {
+        EngineChoice::Only(engine) if engine.wants().cycles => turns::put(question, choice, budget, board),
+        EngineChoice::Only(_) => translated(question, choice, budget, board),
+        EngineChoice::Auto => {
+            let trial = budget.clone().with_effort(TRIALS * turns::trial(question.task.program));
+            turns::put(question, EngineChoice::Only(&Explicit), &trial, board);
+            if !board.is_over() {
+                translated(question, choice, budget, board);
+            }
+        }
+    }
+}
+
+/// Translates each query that is open.
+fn translated(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
+    for (query, &number) in question.task.queries.iter().zip(&question.numbers) {
+        if !board.is_open(number) || budget.check().is_err() || board.is_over() {
+            continue;
+        }
+        let repeating = repeat::translate(&question.task, query);
+        let back = |trace: &Trace| {
+            let trace = repeating.back(trace)?;
+            question.back.map_or_else(|| Ok(trace.clone()), |back| back(&trace))
+        };
+        let queries = [repeating.query.clone()];
+        let task = Task { program: &repeating.program, queries: &queries, ..question.task };
+        let translated = Question { task, numbers: vec![number], back: Some(&back), ..*question };
+        turns::put(&translated, choice, budget, board);
+    }
+}
