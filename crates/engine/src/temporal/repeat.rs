@@ -91,7 +91,8 @@ pub fn translate<'a>(task: &Task<'a>, query: &Query) -> Repeating<'a> {
     let heads = heads(source);
     let matters: Vec<Vec<VarId>> = heads.iter().map(|&head| matters(source, &scopes, &live, head)).collect();
     let mut counts = Table::filled(source.locs().len(), false);
-    query.locs().iter().for_each(|&loc| counts[loc] = true);
+    // An exit is visited at most once, at the end of a run.
+    query.locs().iter().filter(|loc| !source.is_exit(**loc)).for_each(|&loc| counts[loc] = true);
     if heads.iter().all(|&head| counts[head]) {
         // Coming back to the head is visit enough.
         counts = Table::filled(source.locs().len(), false);
