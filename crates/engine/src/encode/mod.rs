@@ -1,6 +1,7 @@
 //! Room `engine/encode`: what engines compute from a program before they search, and share.
 
 pub mod affinity;
+pub mod arrangement;
 pub mod blast;
 pub mod chance;
 pub mod columns;
@@ -8,6 +9,7 @@ pub mod gates;
 pub mod literals;
 pub mod live;
 pub mod machine;
+pub mod memo;
 pub mod mentions;
 pub mod prepared;
 pub mod relation;

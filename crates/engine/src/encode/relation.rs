@@ -179,7 +179,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             return encoding_class;
         }
         let program = self.machine.program;
-        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main()) as u64];
+        let mut row = vec![self.wiring.placement(proc) as u64, (proc == program.main()) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs()[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
         let (encoding_class, _) =

@@ -14,9 +14,9 @@ use super::calls::{CallEffect, CallSite};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
 use crate::encode::literals::{self, Literal, Literals};
-use crate::encode::machine::classes::Memo;
 use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, History, Predecessor};
+use crate::encode::memo::Memo;
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Id, Length, LocId, ProcId, Table};
@@ -26,6 +26,7 @@ use postbop_kit::groups::Groups;
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
+use std::iter;
 use std::rc::Rc;
 
 /// What is known of the entry, and a valuation.
@@ -218,11 +219,11 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
         let Some(signature) = self.signature(point.loc) else { return self.find(point, goal) };
         let entry = &point.entry;
         let mut memo = std::mem::take(&mut self.memo);
-        let words = memo.start((signature as u64) << 32 | entry.len() as u64);
-        words.extend(entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64));
-        words.extend_from_slice(goal);
-        // What others find who ask the same must be an answer at any time.
-        let found = memo.get(|| self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
+        let first = (signature as u64) << 32 | entry.len() as u64;
+        let literals = entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64);
+        let key = iter::once(first).chain(literals).chain(goal.iter().copied());
+        // The key does not say before which time. The earliest arrival serves at any time.
+        let found = memo.get(key, || self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
         self.memo = memo;
         found
     }
