@@ -236,7 +236,7 @@ fn timed(
     Ok(Measured { ended, milliseconds, said })
 }
 
-/// Runs a command to its end, or ends it when it takes too long; whether it ended by itself.
+/// Runs a command to its end, or ends it when it takes too long. Returns whether it ended by itself.
 fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
     let start = Instant::now();
     let problem = |problem: std::io::Error| problem.to_string();

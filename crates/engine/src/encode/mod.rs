@@ -1,4 +1,12 @@
 //! Room `engine/encode`: what engines compute from a program before they search, and share.
+//!
+//! * Which variables matter where: [`scope`], [`live`].
+//! * Programs that run on packed valuations, to search with and to write traces: [`machine`], with [`memo`]; [`prepared`]
+//!   keeps what was made for one program.
+//! * Edges as decision diagrams: the order of variables ([`columns`], [`affinity`], [`arrangement`]) and their levels
+//!   ([`wiring`]); expressions ([`gates`], [`blast`], [`chance`], [`mentions`]), edges and calls ([`relation`]), and single
+//!   valuations ([`literals`]).
+//! * Which targets were reached: [`targets`].
 
 pub mod affinity;
 pub mod arrangement;

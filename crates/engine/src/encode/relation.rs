@@ -478,7 +478,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         self.bdd.plan(quantified, renamed)
     }
 
-    /// What a summary says of values that are not live after this call.
+    /// How a summary is relieved of the values that are not live after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
         for &(_, there) in &call.back {

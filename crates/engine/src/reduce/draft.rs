@@ -21,13 +21,13 @@ pub struct Arc {
     pub from: LocId,
     /// Where it leads.
     pub to: LocId,
-    /// What it does: that of the edge of this number, or beyond, one that was made.
+    /// Its action: that of the edge of this number, or beyond the last edge, one that was made here.
     action: u32,
-    /// The run it stands for: an edge, or beyond, two runs after one another.
+    /// The run it stands for: the edge of this number, or beyond the last edge, two runs after one another.
     run: u32,
     next_out: u32,
     next_in: u32,
-    /// Whether it is still there.
+    /// Whether it is still there, or was dropped.
     pub present: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Arc {
 pub struct Chain {
     head: u32,
     tail: u32,
-    /// How many of them are still there.
+    /// How many of them are present.
     pub present: u32,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// What an arc does.
+    /// The action of an arc.
     pub fn action(&self, arc: u32) -> &Action {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {
@@ -311,7 +311,7 @@ impl<'a> Draft<'a> {
         query.guard.iter().any(|&loc| reachable(loc) && !self.leaving(loc).any(fails))
     }
 
-    /// What an arc does, for the last time.
+    /// The action of an arc, asked for the last time.
     fn take(&mut self, arc: u32) -> Action {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {

@@ -25,7 +25,7 @@ pub fn prune(draft: &mut Draft) {
         draft.arcs[id.index()].present &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
-    // A second look sees only what the first one left: for what was dropped, the first one counts.
+    // When edges are pruned a second time, the locations of dropped edges no longer seem reachable: the first result counts.
     draft.reachable.get_or_insert(reachable);
 }
 
