@@ -5,15 +5,15 @@
 //! Diagrams are small if variables that depend on each other are close. How much two variables have to do with each other
 //! is known from the program, as *ties* ([`super::affinity`]). The order is made in two steps.
 //!
-//! 1. **Columns.** A global, or variables of different procedures that calls copy into each other ([`super::columns`]), are
-//!    a column, and have one place in the order: passing an argument does not move it. Columns are ordered by
-//!    the ties of their members. Locals without a column take part: each lends its ties to the column that it is
-//!    tied to most, since it is likely to end up beside it.
-//! 2. **Locals and results without a column**, procedure by procedure: each stands behind the Boolean column that it is tied to
-//!    most, or behind which a local stands that it is tied to most. Those behind the same column are in an order in which tied
-//!    ones are close. Each procedure has them for itself: locals of different procedures may stand at the same place.
+//! 1. **Columns.** A column is a global, or some variables of different procedures that calls copy into each other
+//!    ([`super::columns`]). Its members have one place in the order, so passing an argument does not move it. Columns are
+//!    ordered by the ties of their members. Locals without a column take part: each lends its ties to the column that it is
+//!    tied to most, since it is likely to stand behind it in the end.
+//! 2. **Locals and results without a column**, procedure by procedure. Each looks for the partner that it is tied to most,
+//!    and stands behind the same Boolean column, or behind the partner's if that is a member of one. Behind one column, tied
+//!    ones are close. Locals of different procedures may stand at the same place.
 //!
-//! Integers have an order of their own: columns first, then the others.
+//! That is for Booleans. Integers have an order of their own: columns first, then the others.
 //!
 //! **Placements.** Procedures of one class ([`super::machine::classes`]) whose members are in the same columns are a
 //! *placement*: they are arranged once, and have everything at the same place, so that their relations can be shared. Ties
@@ -198,6 +198,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
                 let tied = partners.filter_map(|(node, strength)| Some((strength, Reverse(column(node)?))));
                 tied.max().map(|(_, Reverse(column))| column)
             };
+            // For each node the column in whose name its ties count.
             let speaks_for: HashMap<Node, Option<u32>> =
                 here.iter().map(|(&node, &column)| (node, column.or_else(|| lends_to(node)))).collect();
             for &node in &model {
