@@ -206,7 +206,7 @@ impl<'a> Solver<'a> {
         self.scratch = before;
     }
 
-    /// Makes more live at a location. What leads there is passed again, unless the sweep comes to all of it anyway.
+    /// Makes more live at a location. The edges that lead there are passed again, unless the first sweep comes to them anyway.
     fn grow(&mut self, loc: LocId, more: &[u64], down: bool) {
         if !self.live.grow(self.program, loc, more) {
             return;
