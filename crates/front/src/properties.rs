@@ -28,12 +28,17 @@ pub fn properties(program: &Program, text: &str) -> Vec<Query> {
 /// The property of this name. `Err` says what is wrong with the name.
 pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, String> {
     if let Some(label) = name.strip_prefix("fair:") {
-        let reached = property(program, text, label)?;
+        let reached = reached(program, text, label)?;
         return Ok(Query::recur(name, reached.locs().to_vec()));
     }
     if name == "terminates" {
         return Ok(Query::recur(name, program.locs().ids().collect()));
     }
+    reached(program, text, name)
+}
+
+/// The property of this name that something is never reached.
+fn reached(program: &Program, text: &str, name: &str) -> Result<Query, String> {
     if is_check(name) {
         // On a line with several, `assert:9` means all of them.
         let mut all = checks(program, text);

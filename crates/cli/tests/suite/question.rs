@@ -3,7 +3,8 @@
 //! `// expect: [LABEL | PROC:LABEL] holds|violated [in STEPS]`, one expectation a line. Without a label it is about
 //! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Of a program with
 //! threads a case says `holds up to N switches` or `rounds`, and `violated with N switches` or `in N rounds`, where N is
-//! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
+//! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics:
+//! such a file belongs to the front end's own test.
 
 use postbop_ir::{LocId, Program, Query};
 
@@ -38,11 +39,17 @@ pub enum Header {
     Diagnostics,
 }
 
+/// What a line of a header expects; none if it is another line. A comment begins with `//`, or in pushdown systems with `#`.
+fn said(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let comment = line.strip_prefix("//").or(line.strip_prefix('#'))?;
+    comment.strip_prefix(" expect:").map(str::trim)
+}
+
 /// Reads the header of a case.
 pub fn header(text: &str) -> Result<Header, String> {
-    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("// expect:")).map(str::trim);
     let mut found = Vec::new();
-    for line in lines {
+    for line in text.lines().filter_map(said) {
         if line.starts_with("error") || line.starts_with("warning") {
             return Ok(Header::Diagnostics);
         }
@@ -88,7 +95,11 @@ fn expectation(line: &str) -> Option<Expectation> {
 
 /// What an expectation asks of the program.
 pub fn queries(program: &Program, label: Option<&str>) -> Result<Vec<Query>, String> {
-    let named = |name: &str| Query::reach(name, labelled(program, name));
+    let named = |name: &str| match name.strip_prefix("fair:") {
+        Some(label) => Query::recur(name, labelled(program, label)),
+        None if name == "terminates" => Query::recur(name, program.locs().ids().collect()),
+        None => Query::reach(name, labelled(program, name)),
+    };
     if let Some(name) = label {
         let query = named(name);
         return if query.locs().is_empty() { Err(format!("no label `{name}`")) } else { Ok(vec![query]) };
@@ -126,6 +137,7 @@ fn headers_say_what_they_say() {
     assert_eq!(read("// expect: holds"), one(None, false, None));
     assert_eq!(read("// expect: violated in 7"), one(None, true, Some(7)));
     assert_eq!(read("// expect: f:L violated"), one(Some("f:L"), true, None));
+    assert_eq!(read("# expect: holds"), one(None, false, None));
     assert_eq!(read("// expect: error E001"), Ok(Header::Diagnostics));
     assert_eq!(read("// nothing"), Ok(Header::Verdicts(Vec::new())));
     let bounds = [

@@ -2,7 +2,7 @@
 
 use crate::question::{Expectation, queries};
 use postbop_engine::{Budget, Engine, EngineChoice, Silent, Verdict, Why, engines, verify};
-use postbop_ir::oracle::oracle;
+use postbop_ir::oracle::{oracle, recur};
 use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, replay};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -71,6 +71,9 @@ impl Tally {
         let asked = expected.label.as_deref().unwrap_or("(default)");
         let place = format!("{place}: {asked}");
         let Some(queries) = self.queries(&place, program, expected) else { return };
+        if Task::new(program, &queries).recurs() {
+            return self.ask_for_ever(&place, program, &queries, expected);
+        }
         let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
         let decided = oracle(program, &[&all], ORACLE_LIMIT).ok().map(|mut least| least.remove(0));
         let steps = expected.steps.map(Length::from);
@@ -88,6 +91,22 @@ impl Tally {
                 if let Err(problem) = self.answer(&task, engine, expected, least.as_ref()) {
                     self.failures.push(format!("{place}: {} ({prefer:?}): {problem}", engine.name()));
                 }
+            }
+        }
+    }
+
+    /// Puts a question about runs that go on for ever to everybody.
+    fn ask_for_ever(&mut self, place: &str, program: &Program, queries: &[Query], expected: &Expectation) {
+        let locs: Vec<&[LocId]> = queries.iter().map(|query| query.locs()).collect();
+        if let Ok(recurs) = recur(program, &locs, ORACLE_LIMIT) {
+            self.decided += 1;
+            if recurs.contains(&true) != expected.violated {
+                self.failures.push(format!("{place}: the oracle says {recurs:?}, expected {expected:?}"));
+            }
+        }
+        for &engine in engines() {
+            if let Err(problem) = self.answer(&Task::new(program, queries), engine, expected, None) {
+                self.failures.push(format!("{place}: {}: {problem}", engine.name()));
             }
         }
     }

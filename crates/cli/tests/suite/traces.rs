@@ -11,7 +11,7 @@ use crate::runner::violations;
 use postbop_engine::{Budget, Skeleton};
 use postbop_front::{Options, read};
 use postbop_ir::replay::complete;
-use postbop_ir::{Length, LocId, Program, Query, Trace, replay};
+use postbop_ir::{Ask, Length, LocId, Program, Query, Trace, replay};
 use xtask::rng::Rng;
 
 /// How often the gaps of a trace are filled.

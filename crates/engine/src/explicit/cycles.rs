@@ -21,10 +21,10 @@
 //!
 //! That of the search for any run, and sixteen bytes for each transition.
 
+use super::around::Around;
 use super::fair::{Graph, Lasso};
-use super::history::Around;
 use super::search::{Order, Search, WorkItem};
-use super::store::{NOBODY, Parent};
+use super::store::{NO_ROW, Parent};
 use crate::budget::{Budget, Stopwatch};
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
@@ -85,7 +85,7 @@ impl Order for Recording {
     }
 
     fn called(&mut self, context: u32, edge: EdgeId, suspension: u32, entry: u32, waits: bool) {
-        self.links.push(Link { from: context, to: suspension, edge, exit: NOBODY });
+        self.links.push(Link { from: context, to: suspension, edge, exit: NO_ROW });
         if waits {
             self.entered.push((suspension, entry));
         }
@@ -93,7 +93,7 @@ impl Order for Recording {
 
     fn found(search: &mut Search<Self>, context: u32, new: bool, parent: Parent, _: Length) {
         match parent.from {
-            NOBODY => search.order.first.push(context),
+            NO_ROW => search.order.first.push(context),
             from => search.order.links.push(Link { from, to: context, edge: parent.edge, exit: parent.exit }),
         }
         if !new {
@@ -134,7 +134,7 @@ impl Search<'_, '_, Recording> {
         order.looks += 1;
         let enters = order.entered.iter().map(|&(from, entry)| {
             let edge = self.store.parent(from).edge;
-            Link { from, to: order.first[entry as usize], edge, exit: NOBODY }
+            Link { from, to: order.first[entry as usize], edge, exit: NO_ROW }
         });
         let links: Vec<Link> = order.links.iter().copied().chain(enters).collect();
         let graph = Graph::new(&self.store, links, order.links.len());

@@ -1,7 +1,7 @@
 //! Room `engine/explicit`: fair cycles in what a search has found so far. The idea is in [`super::cycles`].
 
 use super::cycles::Link;
-use super::store::{NOBODY, Store};
+use super::store::{NO_ROW, Store};
 use postbop_ir::LocId;
 use postbop_kit::{bits, scc};
 use std::collections::VecDeque;
@@ -46,10 +46,10 @@ struct Lists {
 }
 
 impl Lists {
-    /// The links by the row that `key` names; [`NOBODY`] is left out.
+    /// The links by the row that `key` names; [`NO_ROW`] is left out.
     fn new(rows: usize, links: &[Link], key: impl Fn(&Link) -> u32) -> Self {
         let mut starts = vec![0u32; rows + 1];
-        for link in links.iter().map(&key).filter(|&row| row != NOBODY) {
+        for link in links.iter().map(&key).filter(|&row| row != NO_ROW) {
             starts[link as usize + 1] += 1;
         }
         for row in 0..rows {
@@ -59,7 +59,7 @@ impl Lists {
         let mut sorted = vec![0; starts[rows] as usize];
         for (number, link) in links.iter().enumerate() {
             let row = key(link);
-            if row != NOBODY {
+            if row != NO_ROW {
                 sorted[next[row as usize] as usize] = number as u32;
                 next[row as usize] += 1;
             }
@@ -115,7 +115,7 @@ impl<'s> Graph<'s> {
             return Some(Lasso { links, passing: None });
         }
         let passing = self.passing(is_marked);
-        let passes = |link: &&Link| link.exit != NOBODY && !matches!(passing.why(link.exit), Why::Not);
+        let passes = |link: &&Link| link.exit != NO_ROW && !matches!(passing.why(link.exit), Why::Not);
         let link = *self.links.iter().filter(stays).find(passes)?;
         let mut links = match link.to == link.from {
             true => Vec::new(),
@@ -127,12 +127,12 @@ impl<'s> Graph<'s> {
 
     /// A shortest way of at least one transition within a component.
     fn way(&self, from: u32, to: u32) -> Vec<Link> {
-        let mut by: Vec<u32> = vec![NOBODY; self.store.len()];
+        let mut by: Vec<u32> = vec![NO_ROW; self.store.len()];
         let mut queue = VecDeque::from([from]);
         'search: while let Some(row) = queue.pop_front() {
             for &number in self.after.of(row as usize) {
                 let next = self.links[number as usize].to;
-                if by[next as usize] == NOBODY
+                if by[next as usize] == NO_ROW
                     && self.component[next as usize] == self.component[from as usize]
                 {
                     by[next as usize] = number;

@@ -23,6 +23,7 @@
 //! are enumerated: arithmetic over wide integers is for other engines.
 
 mod any;
+mod around;
 mod cycles;
 mod fair;
 mod history;

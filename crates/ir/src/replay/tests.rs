@@ -178,3 +178,70 @@ fn an_atomic_section_is_not_left_and_an_open_one_neither() {
     late_trace.contexts[2].steps.pop();
     assert!(replays(&late, &late_trace).unwrap_err().contains("atomic section"));
 }
+
+/// main calls f, which calls itself after it has cleared x; x must be set.
+const ENDLESS: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "f" params 1 results ( ) entry l2 exit l3 at 0..0
+var v0 global bool "x"
+var v1 p1 bool "n"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+loc l5 p1 at 0..0
+loc l6 p1 at 0..0
+loc l7 p1 at 0..0
+edge l0 l4 at 0..0 call p1 true ->
+edge l4 l1 at 0..0 return
+edge l2 l5 at 0..0 assume v0
+edge l5 l6 at 0..0 assign v0 := *:bool
+edge l6 l7 at 0..0 call p1 (not v1) ->
+edge l7 l3 at 0..0 return
+thread t0 "main" p0
+"#;
+
+/// From f's entry to its entry in the next activation, after so many steps before.
+fn endless(head: Known) -> Trace {
+    let steps = vec![step(0, &[]), step(2, &[]), step(3, &[Some(1)]), step(4, &[])];
+    let repeats = Some(Repeat { from: Position { context: 0, step: 1 }, head });
+    Trace { repeats, ..Trace::sequential(Table::new(), vec![known(0, 1)], steps) }
+}
+
+#[test]
+fn a_run_that_comes_back_to_its_head_is_accepted() {
+    let program = parse(ENDLESS).unwrap();
+    let again = |loc: u32, trace: &Trace| replay(&program, trace, &Ask::Recur(vec![LocId(loc)]));
+    let reason = |loc, trace: &Trace| again(loc, trace).unwrap_err().reason;
+    assert_eq!(again(6, &endless(vec![known(0, 1)])), Ok(()));
+    assert!(reason(7, &endless(vec![known(0, 1)])).contains("visit none"), "f never comes back");
+    assert!(reason(6, &endless(vec![])).contains("leaves open"), "x matters");
+    let with_n = endless(vec![known(0, 1), known(1, 1)]);
+    assert!(reason(6, &with_n).contains("v1 = 1"), "n is another one in the next activation");
+    let mut other = endless(vec![known(0, 1)]);
+    other.contexts[0].steps[2] = step(3, &[Some(0)]);
+    assert!(reason(6, &other).contains("v0 = 1"), "x is cleared");
+    let mut shorter = endless(vec![known(0, 1)]);
+    shorter.contexts[0].steps.pop();
+    assert!(reason(6, &shorter).contains("ends at l6"));
+    let mut nothing = endless(vec![known(0, 1)]);
+    nothing.contexts[0].steps.truncate(1);
+    assert!(reason(6, &nothing).contains("repeats no step"));
+    let finite = Trace { repeats: None, ..endless(vec![]) };
+    assert!(reason(6, &finite).contains("does not go on for ever"));
+    let reach = replay(&program, &endless(vec![known(0, 1)]), &Ask::Reach(vec![LocId(2)]));
+    assert!(reach.unwrap_err().reason.contains("goes on for ever"));
+}
+
+#[test]
+fn the_activation_that_repeats_itself_may_not_return() {
+    let text = ENDLESS.replace("edge l7 l3", "edge l2 l6 at 0..0 assume true\nedge l5 l3 at 0..0 return\nedge l4 l0 at 0..0 assume true\nedge l7 l3");
+    let program = parse(&text).unwrap();
+    // From inside f back to main and into f again: the activation at the head is gone.
+    let steps = vec![step(0, &[]), step(2, &[]), step(6, &[]), step(7, &[]), step(0, &[]), step(2, &[])];
+    let repeats = Some(Repeat { from: Position { context: 0, step: 2 }, head: vec![known(0, 1)] });
+    let trace = Trace { repeats, ..Trace::sequential(Table::new(), vec![known(0, 1)], steps) };
+    let rejected = replay(&program, &trace, &Ask::Recur(vec![LocId(5)])).unwrap_err();
+    assert!(rejected.reason.contains("returns from the activation"), "{rejected}");
+}
