@@ -26,7 +26,13 @@ pub fn prune(draft: &mut Draft) {
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
     // A second look sees only what the first one left: for what was dropped, the first one counts.
-    draft.reachable.get_or_insert(reachable);
+    if draft.reachable[0].is_none() {
+        let kept = |loc: &LocId| relevant[loc.index()] || !reachable[loc.index()];
+        draft.whole = draft.task.queries.iter().map(|query| query.guard.iter().all(kept)).collect();
+        draft.reachable[0] = Some(reachable.clone());
+    }
+    draft.reachable[1] = Some(reachable);
+    draft.relevant = Some(relevant);
 }
 
 /// The locations to which control can get.
