@@ -6,6 +6,7 @@
 
 use crate::source::LineIndex;
 use postbop_ir::{Check, CheckKind, Label, LocId, Program, Query};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// The labels that are errors by custom.
@@ -33,25 +34,23 @@ pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, Stri
 /// The properties of a program by their names, for those who look for many.
 pub struct Names<'a> {
     program: &'a Program,
-    checks: Vec<Query>,
-    /// The checks of each name. On a line with several, `assert:9` means all of them.
-    known: HashMap<String, Vec<usize>>,
+    text: &'a str,
+    /// The checks, as soon as one is asked for.
+    checks: OnceCell<Checks>,
     /// The locations of each label, in all procedures and in one.
     labels: HashMap<&'a str, Vec<LocId>>,
     in_proc: HashMap<(&'a str, &'a str), Vec<LocId>>,
 }
 
+struct Checks {
+    all: Vec<Query>,
+    /// The checks of each name. On a line with several, `assert:9` means all of them.
+    known: HashMap<String, Vec<usize>>,
+}
+
 impl<'a> Names<'a> {
     /// The names of a program. `text` is the source that its spans point into, or nothing if there is none.
-    pub fn new(program: &'a Program, text: &str) -> Self {
-        let checks = checks(program, text);
-        let mut known: HashMap<String, Vec<usize>> = HashMap::new();
-        for (at, check) in checks.iter().enumerate() {
-            let parts = check.name.match_indices(':').map(|(end, _)| &check.name[..end]);
-            for name in parts.filter(|name| is_check(name)).chain([check.name.as_str()]) {
-                known.entry(name.to_owned()).or_default().push(at);
-            }
-        }
+    pub fn new(program: &'a Program, text: &'a str) -> Self {
         let mut labels: HashMap<&str, Vec<LocId>> = HashMap::new();
         let mut in_proc: HashMap<(&str, &str), Vec<LocId>> = HashMap::new();
         for Label { name, loc } in program.labels() {
@@ -59,13 +58,30 @@ impl<'a> Names<'a> {
             labels.entry(name).or_default().push(*loc);
             in_proc.entry((proc, name)).or_default().push(*loc);
         }
-        Names { program, checks, known, labels, in_proc }
+        Names { program, text, checks: OnceCell::new(), labels, in_proc }
+    }
+
+    fn checks(&self) -> &Checks {
+        self.checks.get_or_init(|| {
+            let all = checks(self.program, self.text);
+            let mut known: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, check) in all.iter().enumerate() {
+                let parts = check.name.match_indices(':').map(|(end, _)| &check.name[..end]);
+                for name in parts.filter(|name| is_check(name)).chain([check.name.as_str()]) {
+                    known.entry(name.to_owned()).or_default().push(at);
+                }
+            }
+            Checks { all, known }
+        })
     }
 
     /// The property of this name. `Err` says what is wrong with the name.
     pub fn property(&self, name: &str) -> Result<Query, String> {
-        if let Some(checks) = self.known.get(name) {
-            let all = || checks.iter().map(|&at| &self.checks[at]);
+        let checks = is_check(name).then(|| self.checks());
+        if let Some(Checks { all, known }) = checks
+            && let Some(such) = known.get(name)
+        {
+            let all = || such.iter().map(|&at| &all[at]);
             let guard = all().flat_map(|check| check.guard.iter().copied()).collect();
             let locs = all().flat_map(|check| check.locs().iter().copied()).collect();
             return Ok(Query { guard, ..Query::reach(name, locs) });
