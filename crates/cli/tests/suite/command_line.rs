@@ -1,6 +1,6 @@
 //! The command line, as scripts rely on it: statuses, last lines, JSON, and commands that fit together.
 
-use crate::common::{bytes, cases, command, postbop, postbop_reading, scratch};
+use crate::common::{bytes, cases, command, engine_names, postbop, postbop_reading, scratch};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -408,7 +408,7 @@ main p0
 fn a_run_is_at_an_exit_only_where_it_ends() {
     let graph = scratch("exits.ir", EXITS);
     let graph = graph.to_str().expect("plain names");
-    for engine in ["explicit", "summary", "fixpoint", "auto"] {
+    for engine in engine_names() {
         let check = |label: &str, status| {
             postbop(&["check", graph, "--target", label, "--engine", engine]).with(status)
         };
