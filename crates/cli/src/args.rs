@@ -188,9 +188,9 @@ pub struct Check {
     /// What must not be visited again and again by a run that goes on for ever: a label; may be repeated
     #[arg(long, value_name = "LABEL")]
     pub fair: Vec<String>,
-    /// That every run comes to an end; or with a procedure, that every call of it does
-    #[arg(long, value_name = "PROCEDURE", num_args = 0..=1, default_missing_value = "")]
-    pub terminates: Option<String>,
+    /// That every run comes to an end
+    #[arg(long)]
+    pub terminates: bool,
     /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
     /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
@@ -226,10 +226,7 @@ impl Check {
     /// The names of the properties that are asked for.
     pub fn named(&self) -> Vec<String> {
         let fair = self.fair.iter().map(|label| format!("fair:{label}"));
-        let terminates = self.terminates.iter().map(|proc| match proc.as_str() {
-            "" => "terminates".to_owned(),
-            proc => format!("terminates:{proc}"),
-        });
+        let terminates = self.terminates.then(|| "terminates".to_owned());
         self.question.target.iter().cloned().chain(fair).chain(terminates).collect()
     }
 }

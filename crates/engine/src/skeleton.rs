@@ -298,7 +298,8 @@ main p0
         let program = text::parse(NESTED).unwrap();
         let skeleton = Skeleton { segments, steps: bones(steps) };
         let mut trace = skeleton.trace(&program, &Budget::unlimited())?;
-        complete(&program, &mut trace, &Ask::Reach(vec![LocId(end)]), &mut || true).expect("it replays");
+        complete(&program, &mut trace, &postbop_ir::Ask::Reach(vec![LocId(end)]), &mut || true)
+            .expect("it replays");
         Ok(trace)
     }
 
