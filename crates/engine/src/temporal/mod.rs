@@ -4,7 +4,9 @@
 //! query, into a question about what is reached ([`repeat`]). `auto` first gives `explicit` a trial on the question as it is,
 //! since it finds short cycles at once, and then lets all engines at the translation.
 
+pub mod product;
 mod repeat;
+mod wrap;
 
 use crate::budget::Budget;
 use crate::explicit::Explicit;
@@ -42,7 +44,7 @@ fn translated(question: &Question, choice: EngineChoice, budget: &Budget, board:
             question.back.map_or_else(|| Ok(trace.clone()), |back| back(&trace))
         };
         let queries = [repeating.query.clone()];
-        let task = Task { program: &repeating.program, queries: &queries, ..question.task };
+        let task = Task { program: repeating.program(), queries: &queries, ..question.task };
         let translated = Question { task, numbers: vec![number], back: Some(&back), ..*question };
         turns::put(&translated, choice, budget, board);
     }

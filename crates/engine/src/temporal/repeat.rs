@@ -21,37 +21,25 @@
 //!
 //! One copy of the globals, and of the locals of the procedure that has most.
 
+use super::wrap::{Draft, Wrapped};
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
-use crate::threads::build::{both, equals, number, same};
+use crate::threads::build::{both, constant, equals, number, same};
 use crate::verdict::Why;
 use postbop_ir::replay::ending;
-use postbop_ir::trace::Known;
 use postbop_ir::{
-    Action, Builder, EdgeId, Expr, Id, LocId, Op, Position, ProcId, Program, Query, Repeat, Segment, Span,
-    Step, Table, Task, Trace, Type, VarId,
+    Action, Builder, EdgeId, Expr, LocId, Position, ProcId, Program, Query, Repeat, Step, Table, Task, Trace,
+    Type, VarId,
 };
 use postbop_kit::bits;
 
-/// What an edge of the translation stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Meaning {
-    /// An edge of the program.
-    Edge(EdgeId),
-    /// The location and the values are saved.
-    Saves(LocId),
-    /// Something else that was added.
-    Added,
-}
-
 /// A program that reaches a location exactly if the one it was made from visits some locations again and again.
 pub struct Repeating<'a> {
-    source: &'a Program,
-    /// The program.
-    pub program: Program,
+    wrapped: Wrapped<'a>,
     /// What is asked of it.
     pub query: Query,
-    meanings: Table<EdgeId, Meaning>,
+    /// The edges that save, and the heads at which they do.
+    saves: Vec<(EdgeId, LocId)>,
     scopes: Scopes,
     live: Live,
 }
@@ -69,9 +57,7 @@ struct Memory {
 }
 
 struct Translator<'a> {
-    source: &'a Program,
-    out: Builder,
-    meanings: Table<EdgeId, Meaning>,
+    draft: Draft<'a>,
     memory: Memory,
     heads: Vec<LocId>,
     /// For each head the variables whose values matter there.
@@ -81,6 +67,7 @@ struct Translator<'a> {
     /// Where edges to a location lead instead.
     arrival: Table<LocId, LocId>,
     closed: Vec<LocId>,
+    saves: Vec<(EdgeId, LocId)>,
 }
 
 /// Translates a query of a task about a sequential program.
@@ -98,14 +85,18 @@ pub fn translate<'a>(task: &Task<'a>, query: &Query) -> Repeating<'a> {
         counts = Table::filled(source.locs().len(), false);
         heads.iter().for_each(|&head| counts[head] = true);
     }
-    let mut out = Builder::without_edges(source);
-    let memory = Memory::new(source, &mut out, &heads, &matters);
+    let mut draft = Draft::new(source);
+    let memory = Memory::new(source, &mut draft.out, &heads, &matters);
     let arrival = source.locs().ids().collect();
-    let (meanings, closed) = (Table::new(), Vec::new());
-    let translator = Translator { source, out, meanings, memory, heads, matters, counts, arrival, closed };
-    let (program, meanings, closed) = translator.translate();
+    let (closed, saves) = (Vec::new(), Vec::new());
+    let mut translator = Translator { draft, memory, heads, matters, counts, arrival, closed, saves };
+    translator.translate();
+    let Translator { mut draft, memory, closed, saves, .. } = translator;
+    let (start, over) = draft.start(&[vec![(memory.saved, Expr::bool(false))]]);
+    let exit = draft.out.procs()[start].exit;
+    draft.add(over, exit, Action::Return(Vec::new()));
     let query = Query::reach(&query.name, closed);
-    Repeating { source, program, query, meanings, scopes, live }
+    Repeating { wrapped: draft.finish(start), query, saves, scopes, live }
 }
 
 /// One location on every cycle of the control flow, and the entry of one procedure on every cycle of calls.
@@ -214,115 +205,72 @@ impl Memory {
 }
 
 impl Translator<'_> {
-    fn translate(mut self) -> (Program, Table<EdgeId, Meaning>, Vec<LocId>) {
+    fn translate(&mut self) {
         self.visits();
         self.entries();
         self.edges();
         for number in 0..self.heads.len() {
             self.head(number);
         }
-        let main = self.main();
-        (self.out.finish(main), self.meanings, self.closed)
-    }
-
-    fn edge(&mut self, from: LocId, to: LocId, action: Action, meaning: Meaning) {
-        let span = match meaning {
-            Meaning::Edge(edge) => self.source.edges()[edge].span,
-            _ => Span::default(),
-        };
-        self.out.edge(from, to, action, span);
-        self.meanings.push(meaning);
     }
 
     /// Arriving where it counts is noted.
     fn visits(&mut self) {
-        let counting: Vec<LocId> = self.source.locs().ids().filter(|&loc| self.counts[loc]).collect();
-        for loc in counting {
-            let arrival = self.out.loc(self.source.locs()[loc].proc, Span::default());
-            self.edge(arrival, loc, set(self.memory.visited, true), Meaning::Added);
+        let counting = self.counts.pairs().filter(|(_, counts)| **counts).map(|(loc, _)| loc);
+        for loc in counting.collect::<Vec<LocId>>() {
+            let arrival = self.draft.loc(self.draft.source.locs()[loc].proc);
+            self.draft.add(arrival, loc, set(self.memory.visited, true));
             self.arrival[loc] = arrival;
         }
     }
 
     /// An activation has not saved when it begins.
     fn entries(&mut self) {
-        for (id, proc) in self.source.procs().pairs() {
+        for (id, proc) in self.draft.source.procs().pairs() {
             let mut entry = self.arrival[proc.entry];
             if let Some(mine) = self.memory.mine[id] {
-                let before = self.out.loc(id, Span::default());
-                self.edge(before, entry, set(mine, false), Meaning::Added);
+                let before = self.draft.loc(id);
+                self.draft.add(before, entry, set(mine, false));
                 entry = before;
             }
-            self.out.set_entry(id, entry);
+            self.draft.out.set_entry(id, entry);
         }
     }
 
+    /// An activation that has saved may not return.
     fn edges(&mut self) {
-        for (id, edge) in self.source.edges().pairs() {
-            let to = self.arrival[edge.to];
-            let mine = self.memory.mine[self.source.locs()[edge.from].proc];
-            match (&edge.action, mine) {
-                (Action::Return(_), Some(mine)) => {
-                    let between = self.out.loc(self.source.locs()[edge.from].proc, Span::default());
-                    let free = Action::Assume(Expr::var(mine).negated());
-                    self.edge(edge.from, between, free, Meaning::Added);
-                    self.edge(between, edge.to, edge.action.clone(), Meaning::Edge(id));
-                }
-                (Action::Return(_), None) => {
-                    self.edge(edge.from, edge.to, edge.action.clone(), Meaning::Edge(id));
-                }
-                _ => self.edge(edge.from, to, edge.action.clone(), Meaning::Edge(id)),
+        for (id, edge) in self.draft.source.edges().pairs() {
+            let proc = self.draft.source.locs()[edge.from].proc;
+            let mut from = edge.from;
+            if let (Action::Return(_), Some(mine)) = (&edge.action, self.memory.mine[proc]) {
+                from = self.draft.loc(proc);
+                self.draft.add(edge.from, from, Action::Assume(Expr::var(mine).negated()));
             }
+            self.draft.keep(id, from, self.arrival[edge.to]);
         }
     }
 
     /// Saving at a head, and closing there.
     fn head(&mut self, number: usize) {
         let head = self.heads[number];
-        let proc = self.source.locs()[head].proc;
-        let vars = self.matters[number].clone();
-        let pairs = self.memory.pair(self.source, &mut self.out, &vars);
+        let proc = self.draft.source.locs()[head].proc;
+        let pairs = self.memory.pair(self.draft.source, &mut self.draft.out, &self.matters[number]);
         let Memory { saved, visited, place, place_type, .. } = self.memory;
         let mine = self.memory.mine[proc].expect("its procedure has a head");
-        let may_save = self.out.loc(proc, Span::default());
-        self.edge(head, may_save, Action::Assume(Expr::var(saved).negated()), Meaning::Added);
-        let here = Expr::new([Op::Const(place_type, (number as u32).into())]);
-        let known = [
-            (saved, Expr::bool(true)),
-            (mine, Expr::bool(true)),
-            (visited, Expr::bool(false)),
-            (place, here),
-        ];
+        let [may_save, back, closed] = [(); 3].map(|()| self.draft.loc(proc));
+        self.draft.add(head, may_save, Action::Assume(Expr::var(saved).negated()));
+        let here = constant(place_type, number as u32);
+        let flags = [(saved, Expr::bool(true)), (mine, Expr::bool(true)), (visited, Expr::bool(false))];
         let copied = pairs.iter().map(|&(var, copy)| (copy, Expr::var(var)));
-        let (targets, values) = known.into_iter().chain(copied).unzip();
-        let save = Action::Assign { targets, values, constraint: None };
-        self.edge(may_save, head, save, Meaning::Saves(head));
-        let closed = self.out.loc(proc, Span::default());
+        let (targets, values) = flags.into_iter().chain([(place, here)]).chain(copied).unzip();
+        let save = self.draft.add(may_save, head, Action::Assign { targets, values, constraint: None });
+        self.saves.push((save, head));
         let seen = both(Expr::var(saved), Expr::var(visited));
         let seen = both(seen, equals(place, place_type, number as u32));
-        let back = self.out.loc(proc, Span::default());
-        self.edge(head, back, Action::Assume(seen), Meaning::Added);
+        self.draft.add(head, back, Action::Assume(seen));
         let equal = same(pairs.into_iter()).unwrap_or_else(|| Expr::bool(true));
-        self.edge(back, closed, Action::Assume(equal), Meaning::Added);
+        self.draft.add(back, closed, Action::Assume(equal));
         self.closed.push(closed);
-    }
-
-    /// The procedure in which a run starts: nothing is saved, and the program is called.
-    fn main(&mut self) -> ProcId {
-        let program = self.source;
-        let proc = &program.procs()[program.main()];
-        let start = self.out.proc("%start", proc.params, Vec::new(), Span::default());
-        let types = proc.params().iter().map(|&var| program.vars()[var].ty);
-        let params: Vec<VarId> = types.map(|ty| self.out.local(start, "%parameter", ty)).collect();
-        let (entry, exit) = (self.out.procs()[start].entry, self.out.procs()[start].exit);
-        let ready = self.out.loc(start, Span::default());
-        self.edge(entry, ready, set(self.memory.saved, false), Meaning::Added);
-        let results = vec![None; proc.results.len()];
-        let args = params.iter().map(|&var| Expr::var(var)).collect();
-        let over = self.out.loc(start, Span::default());
-        self.edge(ready, over, Action::Call { callee: program.main(), args, results }, Meaning::Added);
-        self.edge(over, exit, Action::Return(Vec::new()), Meaning::Added);
-        start
     }
 }
 
@@ -331,47 +279,29 @@ fn set(var: VarId, value: bool) -> Action {
 }
 
 impl Repeating<'_> {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.wrapped.program
+    }
+
     /// A run that closes, as a run of the program as written that goes on for ever.
     pub fn back(&self, trace: &Trace) -> Result<Trace, Why> {
         let bug = |what: &str| Why::EngineBug(format!("a run that closes {what}"));
-        let own = |known: &[(VarId, _)]| -> Known {
-            known.iter().copied().filter(|(var, _)| var.index() < self.source.vars().len()).collect()
-        };
-        let steps = |steps: &[Step]| -> Vec<Step> {
-            let own = |step: &Step| match self.meanings[step.edge] {
-                Meaning::Edge(edge) => Some(step.along(edge).entering(own(step.locals()))),
-                _ => None,
-            };
-            steps.iter().filter_map(own).collect()
-        };
-        let segment =
-            |segment: &Segment| Segment::new(segment.proc, own(&segment.entry), steps(&segment.steps));
-        let segments = trace.segments.iter().map(segment).collect();
+        let Wrapped { source, .. } = self.wrapped;
         let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
-        let saves = |step: &Step| matches!(self.meanings[step.edge], Meaning::Saves(_));
-        let at = context.steps.iter().position(saves).ok_or_else(|| bug("never saves"))?;
-        let Meaning::Saves(head) = self.meanings[context.steps[at].edge] else { unreachable!("it saves") };
+        let saves = |step: &Step| self.saves.iter().find(|(edge, _)| *edge == step.edge);
+        let mut saving = context.steps.iter().enumerate().filter_map(|(at, step)| Some((at, saves(step)?.1)));
+        let (at, head) = saving.next().ok_or_else(|| bug("never saves"))?;
+        // The first step sets variables, the second calls main.
         let called = context.steps.get(1).ok_or_else(|| bug("never starts"))?;
-        let mut stem = Trace::sequential(segments, self.initial(trace, called), steps(&context.steps[..at]));
-        let known = ending(self.source, &stem).map_err(|rejected| bug(&rejected.to_string()))?;
-        let matters = matters(self.source, &self.scopes, &self.live, head);
+        let initial = self.wrapped.initial(trace, called.locals());
+        let before = self.wrapped.steps(&context.steps[..at]);
+        let mut stem = Trace::sequential(self.wrapped.segments(trace), initial, before);
+        let known = ending(source, &stem).map_err(|rejected| bug(&rejected.to_string()))?;
+        let matters = matters(source, &self.scopes, &self.live, head);
         let head = known.into_iter().filter(|(var, _)| matters.contains(var)).collect();
         let from = Position { context: 0, step: stem.contexts[0].steps.len() as u32 };
-        stem.contexts[0].steps.extend(steps(&context.steps[at..]));
+        stem.contexts[0].steps.extend(self.wrapped.steps(&context.steps[at..]));
         Ok(Trace { repeats: Some(Repeat { from, head }), ..stem })
-    }
-
-    /// The values at the start: of globals, of what main is called with, and of its other locals.
-    fn initial(&self, trace: &Trace, called: &Step) -> Known {
-        let main = &self.source.procs()[self.source.main()];
-        let params = &self.program.procs()[self.program.main()].locals;
-        let own = |var: VarId| match params.iter().position(|&param| param == var) {
-            Some(at) => Some(main.params()[at]),
-            None => (var.index() < self.source.vars().len()).then_some(var),
-        };
-        let all = trace.initial.iter().chain(called.locals());
-        let mut initial: Known = all.filter_map(|&(var, value)| Some((own(var)?, value))).collect();
-        initial.sort_unstable();
-        initial
     }
 }

@@ -1,0 +1,177 @@
+//! Room `engine/temporal`: a program and an automaton that watches it.
+//!
+//! # Idea
+//!
+//! The automaton reads a run location by location: every location between two statements is a letter. In the product the state of
+//! the automaton is one more global variable. At each such location the automaton takes an edge whose guard holds there, and only
+//! then the program goes on; where no edge can be taken the run is stuck. Of a guard, what depends on the location alone is decided when the product is built, so most edges of the
+//! automaton are there at few locations. When the automaton comes to an accepting state, the run passes through a location
+//! that was added for this: what the automaton accepts is now a question about these locations.
+//!
+//! A run of the program that has ended stays where it ended for ever, and the automaton goes on reading that. There only conditions on globals
+//! can hold.
+//!
+//! # Cost
+//!
+//! At most one edge for each location and each edge of the automaton.
+
+use super::wrap::{Draft, Wrapped};
+use crate::threads::build::{both, constant, equals, number};
+use crate::verdict::Why;
+use postbop_ir::replay::{Played, changes};
+use postbop_ir::{Action, Ask, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
+use postbop_kit::buchi::{Automaton, Edge};
+
+/// Whether an atom holds at a location.
+pub enum Letter {
+    /// Always, or never.
+    Fixed(bool),
+    /// Where a condition on the values does.
+    Where(Expr),
+}
+
+/// Which visits to accepting states are asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accepts {
+    /// A first one: the accepted runs are finite.
+    Once,
+    /// Infinitely many.
+    Always,
+}
+
+/// A program and an automaton that watches it.
+pub struct Product<'a> {
+    wrapped: Wrapped<'a>,
+    /// That the automaton does not accept.
+    pub query: Query,
+    state: VarId,
+}
+
+struct Watch<'a, 'l> {
+    draft: Draft<'a>,
+    automaton: &'l Automaton,
+    letter: &'l dyn Fn(u32, Option<LocId>) -> Letter,
+    state: VarId,
+    state_type: Type,
+    accepting: Vec<LocId>,
+}
+
+/// The product of a sequential program and an automaton. `letter` says whether an atom holds at a location; without a location,
+/// when the run has ended.
+pub fn product<'a>(
+    program: &'a Program,
+    automaton: &Automaton,
+    letter: &dyn Fn(u32, Option<LocId>) -> Letter,
+    accepts: Accepts,
+    name: &str,
+) -> Product<'a> {
+    let mut draft = Draft::new(program);
+    let state_type = number(automaton.accepting.len().saturating_sub(1) as u32);
+    let state = draft.out.global("%state", state_type);
+    draft.out.set_control(vec![state]);
+    let mut watch = Watch { draft, automaton, letter, state, state_type, accepting: Vec::new() };
+    let after = program.locs().ids().map(|loc| watch.location(loc)).collect::<Vec<LocId>>();
+    for (id, edge) in program.edges().pairs() {
+        watch.draft.keep(id, after[edge.from.index()], edge.to);
+    }
+    let ways = automaton.initial.iter().map(|&first| vec![(state, constant(state_type, first))]);
+    let (start, over) = watch.draft.start(&ways.collect::<Vec<_>>());
+    let ended = watch.draft.loc(start);
+    watch.moves(over, None, ended);
+    watch.draft.add(ended, over, Action::skip());
+    let Watch { draft, accepting, .. } = watch;
+    let query = match accepts {
+        Accepts::Once => Query::reach(name, accepting),
+        Accepts::Always => Query::recur(name, accepting),
+    };
+    Product { wrapped: draft.finish(start), query, state }
+}
+
+impl Watch<'_, '_> {
+    /// Lets the automaton read at a location; where the program goes on from.
+    fn location(&mut self, loc: LocId) -> LocId {
+        let program = self.draft.source;
+        if program.locs()[loc].inner || program.is_exit(loc) {
+            return loc;
+        }
+        let after = self.draft.loc(program.locs()[loc].proc);
+        self.moves(loc, Some(loc), after);
+        after
+    }
+
+    /// The edges that the automaton can take at a location of the program, or after its end.
+    fn moves(&mut self, from: LocId, read: Option<LocId>, after: LocId) {
+        let proc = self.draft.out.locs()[from].proc;
+        let mut passes: Option<LocId> = None;
+        for edge in &self.automaton.edges {
+            let Some(condition) = self.condition(edge, read) else { continue };
+            let to = match self.automaton.accepting[edge.to as usize] {
+                false => after,
+                true => *passes.get_or_insert_with(|| self.draft.loc(proc)),
+            };
+            let values = vec![constant(self.state_type, edge.to)];
+            self.draft.add(
+                from,
+                to,
+                Action::Assign { targets: vec![self.state], values, constraint: Some(condition) },
+            );
+        }
+        if let Some(passes) = passes {
+            self.draft.add(passes, after, Action::skip());
+            self.accepting.push(passes);
+        }
+    }
+
+    /// Under which condition an edge of the automaton can be taken; `None` if it never can here.
+    fn condition(&self, edge: &Edge, read: Option<LocId>) -> Option<Expr> {
+        let mut condition = equals(self.state, self.state_type, edge.from);
+        for &(atom, wanted) in edge.guard.iter() {
+            match (self.letter)(atom, read) {
+                Letter::Fixed(value) if value == wanted => {}
+                Letter::Fixed(_) => return None,
+                Letter::Where(holds) => {
+                    condition = both(condition, if wanted { holds } else { holds.negated() });
+                }
+            }
+        }
+        Some(condition)
+    }
+}
+
+impl Product<'_> {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.wrapped.program
+    }
+
+    /// A run of the product as one of the program, and how the program plays it. A run that goes on for ever after the
+    /// program has ended is told to its end.
+    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<postbop_ir::replay::Changes>), Why> {
+        let bug = |what: &str| Why::EngineBug(format!("a run that the automaton accepts {what}"));
+        let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
+        let called = context.steps.get(1).ok_or_else(|| bug("never starts"))?;
+        let segments = self.wrapped.segments(trace);
+        let mut own = match called.call {
+            // The program has ended: its run is that of the completed call.
+            Some(call) => {
+                let segment = &segments[call];
+                let initial = self.wrapped.initial(trace, &segment.entry);
+                let steps = segment.steps.clone();
+                Trace::sequential(segments, initial, steps)
+            }
+            None => {
+                let initial = self.wrapped.initial(trace, called.locals());
+                Trace::sequential(segments, initial, self.wrapped.steps(&context.steps))
+            }
+        };
+        if let (None, Some(Repeat { from, head })) = (called.call, &trace.repeats) {
+            let before = self.wrapped.steps(&context.steps[..from.step as usize]).len() as u32;
+            let head = head.iter().copied().filter(|(var, _)| *var != self.state).collect();
+            let from = postbop_ir::Position { step: before, ..*from };
+            own.repeats = Some(Repeat { from, head });
+        }
+        let Played { contexts, .. } = changes(self.wrapped.source, &own)
+            .map_err(|rejected| bug(&format!("is none of the program: {rejected}")))?;
+        Ok((own, contexts))
+    }
+}

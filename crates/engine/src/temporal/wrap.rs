@@ -1,0 +1,120 @@
+//! Room `engine/temporal`: a program around a program, and the way back.
+//!
+//! A translation keeps the variables, procedures and locations of a program with their ids, and adds some. It starts in a procedure of
+//! its own, which prepares what was added and then calls the program. Every edge of the translation stands for an edge of the program, or for none; a run of the
+//! translation without the steps that stand for none is a run of the program.
+
+use crate::threads::build::assignment;
+use postbop_ir::trace::Known;
+use postbop_ir::{
+    Action, Builder, EdgeId, Expr, Id, LocId, ProcId, Program, Segment, SegmentId, Span, Step, Table, Trace,
+    VarId,
+};
+
+/// A translation under construction.
+pub struct Draft<'a> {
+    /// The program.
+    pub source: &'a Program,
+    /// The translation.
+    pub out: Builder,
+    /// For each edge of the translation the edge that it stands for.
+    meanings: Table<EdgeId, Option<EdgeId>>,
+}
+
+/// A finished translation.
+pub struct Wrapped<'a> {
+    /// The program.
+    pub source: &'a Program,
+    /// The translation.
+    pub program: Program,
+    meanings: Table<EdgeId, Option<EdgeId>>,
+}
+
+impl<'a> Draft<'a> {
+    /// The program without its edges.
+    pub fn new(source: &'a Program) -> Self {
+        Draft { source, out: Builder::without_edges(source), meanings: Table::new() }
+    }
+
+    /// A location that is added to a procedure.
+    pub fn loc(&mut self, proc: ProcId) -> LocId {
+        self.out.loc(proc, Span::default())
+    }
+
+    /// An edge that stands for none of the program.
+    pub fn add(&mut self, from: LocId, to: LocId, action: Action) -> EdgeId {
+        self.meanings.push(None);
+        self.out.edge(from, to, action, Span::default())
+    }
+
+    /// An edge of the program, perhaps between other locations.
+    pub fn keep(&mut self, id: EdgeId, from: LocId, to: LocId) {
+        let edge = &self.source.edges()[id];
+        self.meanings.push(Some(id));
+        self.out.edge(from, to, edge.action.clone(), edge.span);
+    }
+
+    /// Adds the procedure in which the translation starts: it sets variables in one of several ways, and calls the program.
+    /// Returns it, and the location after the call.
+    pub fn start(&mut self, ways: &[Vec<(VarId, Expr)>]) -> (ProcId, LocId) {
+        let main = &self.source.procs()[self.source.main()];
+        let start = self.out.proc("%start", main.params, Vec::new(), Span::default());
+        let types = main.params().iter().map(|&var| self.source.vars()[var].ty);
+        let params: Vec<VarId> = types.map(|ty| self.out.local(start, "%parameter", ty)).collect();
+        let entry = self.out.procs()[start].entry;
+        let (ready, over) = (self.loc(start), self.loc(start));
+        for way in ways {
+            let (targets, values) = way.iter().cloned().unzip();
+            self.add(entry, ready, assignment(targets, values));
+        }
+        let results = vec![None; main.results.len()];
+        let args = params.iter().map(|&var| Expr::var(var)).collect();
+        self.add(ready, over, Action::Call { callee: self.source.main(), args, results });
+        (start, over)
+    }
+
+    /// The finished translation, which starts in this procedure.
+    pub fn finish(self, start: ProcId) -> Wrapped<'a> {
+        Wrapped { source: self.source, program: self.out.finish(start), meanings: self.meanings }
+    }
+}
+
+impl Wrapped<'_> {
+    /// The values of variables of the program.
+    fn own(&self, known: &[(VarId, postbop_ir::Value)]) -> Known {
+        known.iter().copied().filter(|(var, _)| var.index() < self.source.vars().len()).collect()
+    }
+
+    /// The steps of the program among those of the translation.
+    pub fn steps(&self, steps: &[Step]) -> Vec<Step> {
+        let own = |step: &Step| {
+            let own = step.along(self.meanings[step.edge]?);
+            Some(if step.call.is_none() { own.entering(self.own(step.locals())) } else { own })
+        };
+        steps.iter().filter_map(own).collect()
+    }
+
+    /// The completed calls, as calls of the program. How they end is left out.
+    pub fn segments(&self, trace: &Trace) -> Table<SegmentId, Segment> {
+        let own = |segment: &Segment| {
+            Segment::new(segment.proc, self.own(&segment.entry), self.steps(&segment.steps))
+        };
+        trace.segments.iter().map(own).collect()
+    }
+
+    /// The values with which a run of the program starts: those of globals at the start of the translation, of what main is called
+    /// with, and `locals` of main.
+    pub fn initial(&self, trace: &Trace, locals: &[(VarId, postbop_ir::Value)]) -> Known {
+        let main = &self.source.procs()[self.source.main()];
+        let params = &self.program.procs()[self.program.main()].locals;
+        let own = |var: VarId| match params.iter().position(|&param| param == var) {
+            Some(at) => Some(main.params()[at]),
+            None => (var.index() < self.source.vars().len()).then_some(var),
+        };
+        let all = trace.initial.iter().chain(locals);
+        let mut initial: Known = all.filter_map(|&(var, value)| Some((own(var)?, value))).collect();
+        initial.sort_unstable();
+        initial.dedup();
+        initial
+    }
+}
