@@ -230,7 +230,7 @@ impl Asked<'_, '_> {
         let all = self.reduced.map_or(*task, Reduced::task);
         let is_open = |at: &usize| self.is_open(*at, &lock(board));
         let open: Vec<usize> = (0..numbers.len()).filter(is_open).collect();
-        if open.is_empty() {
+        if !open.iter().any(|&at| self.is_worth(at)) {
             return false;
         }
         let queries: Vec<Query> = open.iter().map(|&at| all.queries[at].clone()).collect();
@@ -257,7 +257,13 @@ impl Asked<'_, '_> {
                 unsaid.for_each(|(_, &at)| lock(board).unknown(numbers[at], Why::EngineBug(message.clone())));
             }
         }
-        (0..numbers.len()).any(|at| is_open(&at))
+        (0..numbers.len()).any(|at| self.is_worth(at) && is_open(&at))
+    }
+
+    /// Whether an engine is asked for the sake of a query: not if that is only about a guard.
+    fn is_worth(&self, at: usize) -> bool {
+        let query = &self.question.task.queries[at];
+        query.has_target() || query.guard.is_empty()
     }
 
     /// Whether a query of the question is still to be asked.
@@ -324,7 +330,12 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
         let board = &mut **lock(self.board);
         board.engine = self.asked.name();
         match (finding, counts) {
-            (Finding::Holds { guarded }, Counts::Both) => board.holds(number, *within, guarded),
+            (Finding::Holds { guarded }, Counts::Both) => {
+                // An engine that does not look for guards need not, where control cannot get to one.
+                let at = self.open[query];
+                let dead = self.asked.reduced.is_some_and(|reduced| reduced.unreachable[at]);
+                board.holds(number, *within, guarded.or(dead.then_some(false)));
+            }
             (Finding::Holds { .. }, Counts::Holds) => board.holds(number, *within, None),
             (Finding::Holds { .. }, Counts::Explored) => board.explored(number, *within),
             (Finding::Holds { .. }, Counts::Violations) => {

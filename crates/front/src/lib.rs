@@ -22,7 +22,7 @@ pub mod source;
 pub mod temporal;
 
 pub use diagnostic::{Code, Diagnostic, Severity};
-pub use properties::{properties, property};
+pub use properties::{Names, properties, property};
 pub use read::{File, Format, LARGEST, Reading, Source, read};
 pub use source::{LineIndex, line_column};
 

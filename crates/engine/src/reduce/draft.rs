@@ -66,8 +66,12 @@ pub struct Draft<'a> {
     joined: Vec<(u32, u32)>,
     /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
-    /// Locations to which control can get, as far as that was found out.
-    pub reachable: Option<Vec<bool>>,
+    /// Locations to which control can get, at the first look and at the last one.
+    pub reachable: [Option<Vec<bool>>; 2],
+    /// For each query whether the first look left every way to its guard.
+    pub whole: Vec<bool>,
+    /// Locations from which control can get to a target, at the last look.
+    pub relevant: Option<Vec<bool>>,
 }
 
 impl<'a> Draft<'a> {
@@ -100,7 +104,9 @@ impl<'a> Draft<'a> {
             sources: program.edges().pairs().map(|(id, edge)| SourceEdge::new(id, edge)).collect(),
             joined: Vec::with_capacity(program.edges().len() / 2),
             fixed,
-            reachable: None,
+            reachable: [None, None],
+            whole: vec![false; task.queries.len()],
+            relevant: None,
         }
     }
 
@@ -294,8 +300,8 @@ impl<'a> Draft<'a> {
             builder.push_proc(Proc { name: String::new(), locals, params, results, entry, exit, span });
         }
         let moved = |locs: &[LocId]| locs.iter().map(|loc| places[loc.index()]).collect();
-        let queries = self.task.queries.iter().map(|query| Query {
-            guard: if self.is_decided(query) { Vec::new() } else { moved(&query.guard) },
+        let queries = self.task.queries.iter().enumerate().map(|(at, query)| Query {
+            guard: if self.is_decided(at, query) { Vec::new() } else { moved(&query.guard) },
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
@@ -304,11 +310,27 @@ impl<'a> Draft<'a> {
         (reduced, queries, edge_map)
     }
 
-    /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
-    fn is_decided(&self, query: &Query) -> bool {
-        let fails = |arc: u32| query.locs().contains(&self.arcs[arc as usize].to);
-        let reachable = |loc: LocId| self.reachable.as_ref().is_none_or(|known| known[loc.index()]);
-        query.guard.iter().any(|&loc| reachable(loc) && !self.leaving(loc).any(fails))
+    /// Whether control can get to a guard from which no target is left to be reached: then the ways to it were dropped, and
+    /// say nothing about runs.
+    fn is_decided(&self, at: usize, query: &Query) -> bool {
+        let relevant = |loc: LocId| self.relevant.as_ref().is_none_or(|relevant| relevant[loc.index()]);
+        query.guard.iter().any(|&loc| self.is_reachable(at, loc) && !relevant(loc))
+    }
+
+    /// Whether control can get to a location of the guard of a query.
+    fn is_reachable(&self, at: usize, loc: LocId) -> bool {
+        let [first, last] = &self.reachable;
+        let known = if self.whole[at] { last } else { first };
+        known.as_ref().is_none_or(|known| known[loc.index()])
+    }
+
+    /// For each query whether it has a guard to which control cannot get.
+    pub fn unreachable(&self) -> Vec<bool> {
+        let queries = self.task.queries.iter().enumerate();
+        let dead = |(at, query): (usize, &Query)| {
+            !query.guard.is_empty() && !query.guard.iter().any(|&loc| self.is_reachable(at, loc))
+        };
+        queries.map(dead).collect()
     }
 
     /// The action of an arc, asked for the last time.

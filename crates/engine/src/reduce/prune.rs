@@ -25,8 +25,15 @@ pub fn prune(draft: &mut Draft) {
         draft.arcs[id.index()].present &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
-    // When edges are pruned a second time, the locations of dropped edges no longer seem reachable: the first result counts.
-    draft.reachable.get_or_insert(reachable);
+    // When edges are pruned a second time, the locations of dropped edges no longer seem reachable: the first result counts,
+    // unless all edges on the way to a guard were kept.
+    if draft.reachable[0].is_none() {
+        let kept = |loc: &LocId| relevant[loc.index()] || !reachable[loc.index()];
+        draft.whole = draft.task.queries.iter().map(|query| query.guard.iter().all(kept)).collect();
+        draft.reachable[0] = Some(reachable.clone());
+    }
+    draft.reachable[1] = Some(reachable);
+    draft.relevant = Some(relevant);
 }
 
 /// The locations to which control can get.
