@@ -188,6 +188,13 @@ pub struct Check {
     /// What must not be visited again and again by a run that goes on for ever: a label; may be repeated
     #[arg(long, value_name = "LABEL")]
     pub fair: Vec<String>,
+    /// What all runs must satisfy: a formula of linear temporal logic, as in 'G (locked -> F unlocked)'; may be repeated
+    #[arg(long, value_name = "FORMULA")]
+    pub ltl: Vec<String>,
+    /// An automaton that no run may bring to a target state, or to its repeat states again and again: a monitor, or a file in the Hanoi
+    /// omega-automata format; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub monitor: Vec<PathBuf>,
     /// That every run comes to an end
     #[arg(long)]
     pub terminates: bool,

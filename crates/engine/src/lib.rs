@@ -92,6 +92,7 @@ pub use encode::prepared::Prepared;
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
+pub use temporal::product::{Accepts, Product, product};
 pub use threads::script::Script;
 pub use verdict::{Answer, Blocked, Proof, Report, Stats, Verdict, Why};
 pub use verify::{EngineChoice, verify};

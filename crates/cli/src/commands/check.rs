@@ -8,7 +8,8 @@ use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
 use crate::stack::deep;
 use crate::{ALLOCATOR, Output, Status, properties};
-use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, verify};
+use super::watched::{self, Translated};
+use postbop_engine::{Answer, Budget, EngineChoice, Product, Report, Verdict, Why, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -37,17 +38,28 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
         output.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
-    let queries = properties::queries(&input, &args.named()).map_err(|message| refuse(output, message))?;
+    let products = watched::properties(args, &input, &budget, output)?;
+    let named = args.named();
+    let queries = match named.is_empty() && !products.is_empty() {
+        true => Vec::new(),
+        false => properties::queries(&input, &named).map_err(|message| refuse(output, message))?,
+    };
     drop(guard);
-    if queries.is_empty() && !args.allow_empty {
+    if queries.is_empty() && products.is_empty() && !args.allow_empty {
         let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
             `--target LABEL` asks about a label, `--allow-empty` accepts this";
         return Err(refuse(output, message.into()));
     }
     let choice = choice(args).map_err(|message| refuse(output, message))?;
-    let mut sheet = Sheet::new(&queries, args, output);
+    let names = queries.iter().chain(products.iter().map(|product| &product.query));
+    let mut sheet = Sheet::new(names.map(|query| query.name.as_str()), args, output);
     let check = Checking { args, files: &files, choice, budget: &budget };
     let mut report = check.report(&input, &queries, &mut sheet);
+    for product in &products {
+        let next = check.watch(&input, product, &mut sheet);
+        (report.engine, report.stats) = (next.engine, next.stats);
+        report.answers.extend(next.answers);
+    }
     report.stats.add("read_us", read.as_micros() as u64);
     report.stats.add("total_us", start.elapsed().as_micros() as u64);
     report.stats.add("peak_bytes", peak());
@@ -120,6 +132,15 @@ impl<'a> Checking<'a> {
             let more = || Why::Unsupported(format!("more than {MOST_THREADS} threads"));
             answer.verdict = Verdict::Unknown(budget.check().err().unwrap_or_else(more));
         }
+    }
+
+    /// The answer about a formula or a monitor.
+    fn watch(&self, input: &Input, product: &Product, sheet: &mut Sheet<'a>) -> Report {
+        let (choice, budget) = (self.choice, self.budget);
+        let queries = [product.query.clone()];
+        let task = Task { first: self.args.first, ..Task::new(product.program(), &queries) };
+        let mut observer = Translated { product, observer: Printer::new(input, sheet) };
+        on_deep_stack(product.program(), move || verify(&task, choice, budget, &mut observer))
     }
 
     fn verify(

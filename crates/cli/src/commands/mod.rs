@@ -9,3 +9,4 @@ pub mod replay;
 pub mod several;
 pub mod show;
 pub mod unused;
+mod watched;

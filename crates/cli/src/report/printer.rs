@@ -9,7 +9,7 @@ use crate::input::Input;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::{Answer, Observer, Progress, Report, Verdict};
-use postbop_ir::{Query, Schedule, Trace};
+use postbop_ir::{Schedule, Trace};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ pub struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     /// An empty report on these properties.
-    pub fn new(queries: &[Query], args: &'a Check, output: &'a mut Output) -> Self {
-        let width = queries.iter().map(|query| query.name.chars().count()).max().unwrap_or(0).min(40);
+    pub fn new<'n>(names: impl Iterator<Item = &'n str>, args: &'a Check, output: &'a mut Output) -> Self {
+        let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(40);
         output.speak();
         let bar = if output.quiet { None } else { bar() };
         Sheet { args, output, width, begun: false, bar }

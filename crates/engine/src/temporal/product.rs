@@ -18,12 +18,13 @@
 use super::wrap::{Draft, Wrapped};
 use crate::threads::build::{both, constant, equals, number};
 use crate::verdict::Why;
-use postbop_ir::replay::{Played, changes};
-use postbop_ir::{Action, Ask, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
+use postbop_front::temporal::Atom;
+use postbop_ir::replay::{Changes, Played, changes};
+use postbop_ir::{Action, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
 use postbop_kit::buchi::{Automaton, Edge};
 
 /// Whether an atom holds at a location.
-pub enum Letter {
+enum Letter {
     /// Always, or never.
     Fixed(bool),
     /// Where a condition on the values does.
@@ -50,18 +51,18 @@ pub struct Product<'a> {
 struct Watch<'a, 'l> {
     draft: Draft<'a>,
     automaton: &'l Automaton,
-    letter: &'l dyn Fn(u32, Option<LocId>) -> Letter,
+    atoms: &'l [Atom],
     state: VarId,
     state_type: Type,
     accepting: Vec<LocId>,
 }
 
-/// The product of a sequential program and an automaton. `letter` says whether an atom holds at a location; without a location,
-/// when the run has ended.
+/// The product of a sequential program and an automaton over atoms; `name` is what users call the property that the automaton does
+/// not accept.
 pub fn product<'a>(
     program: &'a Program,
     automaton: &Automaton,
-    letter: &dyn Fn(u32, Option<LocId>) -> Letter,
+    atoms: &[Atom],
     accepts: Accepts,
     name: &str,
 ) -> Product<'a> {
@@ -69,7 +70,7 @@ pub fn product<'a>(
     let state_type = number(automaton.accepting.len().saturating_sub(1) as u32);
     let state = draft.out.global("%state", state_type);
     draft.out.set_control(vec![state]);
-    let mut watch = Watch { draft, automaton, letter, state, state_type, accepting: Vec::new() };
+    let mut watch = Watch { draft, automaton, atoms, state, state_type, accepting: Vec::new() };
     let after = program.locs().ids().map(|loc| watch.location(loc)).collect::<Vec<LocId>>();
     for (id, edge) in program.edges().pairs() {
         watch.draft.keep(id, after[edge.from.index()], edge.to);
@@ -122,11 +123,38 @@ impl Watch<'_, '_> {
         }
     }
 
+    /// Whether an atom holds at a location of the program, or after its end.
+    fn letter(&self, atom: &Atom, read: Option<LocId>) -> Letter {
+        let program = self.draft.source;
+        let Some(loc) = read else {
+            return match atom {
+                Atom::Holds(None, condition) => Letter::Where(condition.clone()),
+                _ => Letter::Fixed(false),
+            };
+        };
+        let proc = program.locs()[loc].proc;
+        let mut leaving = program.leaving(loc).iter().map(|&edge| &program.edges()[edge].action);
+        match atom {
+            Atom::Label(locs) => Letter::Fixed(locs.contains(&loc)),
+            Atom::Inside(procs) => Letter::Fixed(procs.contains(&proc)),
+            Atom::Call(procs) => {
+                let calls = |action: &Action| matches!(action, Action::Call { callee, .. } if procs.contains(callee));
+                Letter::Fixed(leaving.any(calls))
+            }
+            Atom::Return(procs) => {
+                let returns = leaving.any(|action| matches!(action, Action::Return(_)));
+                Letter::Fixed(returns && procs.contains(&proc))
+            }
+            Atom::Holds(scope, _) if scope.is_some_and(|scope| scope != proc) => Letter::Fixed(false),
+            Atom::Holds(_, condition) => Letter::Where(condition.clone()),
+        }
+    }
+
     /// Under which condition an edge of the automaton can be taken; `None` if it never can here.
     fn condition(&self, edge: &Edge, read: Option<LocId>) -> Option<Expr> {
         let mut condition = equals(self.state, self.state_type, edge.from);
         for &(atom, wanted) in edge.guard.iter() {
-            match (self.letter)(atom, read) {
+            match self.letter(&self.atoms[atom as usize], read) {
                 Letter::Fixed(value) if value == wanted => {}
                 Letter::Fixed(_) => return None,
                 Letter::Where(holds) => {
@@ -146,7 +174,7 @@ impl Product<'_> {
 
     /// A run of the product as one of the program, and how the program plays it. A run that goes on for ever after the
     /// program has ended is told to its end.
-    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<postbop_ir::replay::Changes>), Why> {
+    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<Changes>), Why> {
         let bug = |what: &str| Why::EngineBug(format!("a run that the automaton accepts {what}"));
         let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
         let called = context.steps.get(1).ok_or_else(|| bug("never starts"))?;

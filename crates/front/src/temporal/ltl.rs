@@ -9,7 +9,7 @@ use super::parse::Parser;
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::read::too_large;
 use postbop_ir::Program;
-use postbop_kit::buchi::Formula;
+use postbop_kit::buchi::{Automaton, Formula, Interrupted, translate};
 
 /// The longest text of a formula, in bytes.
 const LONGEST: usize = 10_000_000;
@@ -21,6 +21,13 @@ pub struct Ltl {
     pub formula: Formula,
     /// What the atoms mean.
     pub atoms: Vec<Atom>,
+}
+
+impl Ltl {
+    /// The automaton of the runs that violate the formula.
+    pub fn violations(&self, goes_on: &mut dyn FnMut(usize) -> bool) -> Result<Automaton, Interrupted> {
+        translate(&self.formula.negated(), goes_on)
+    }
 }
 
 /// Reads a formula about a program. Without errors there is a formula.

@@ -22,6 +22,8 @@ pub use hoa::{Hoa, hoa};
 pub use ltl::{Ltl, ltl};
 pub use monitor::{Guard, Monitor, MonitorEdge, MonitorState, monitor};
 
+pub use postbop_kit::buchi::Automaton;
+
 use postbop_ir::{Expr, LocId, ProcId};
 
 /// What is true or false of a position of a run.
