@@ -9,7 +9,7 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 3, Definition 6.
+//! \[ltl2ba\], its first step.
 //!
 //! # Departures
 //!

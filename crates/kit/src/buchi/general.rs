@@ -8,7 +8,7 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 4, Definition 7 and Theorem 2; section 5.3 for states with equal edges, which become one.
+//! \[ltl2ba\], its second step; also that states with equal edges become one.
 //!
 //! # Departures
 //!
