@@ -1,5 +1,6 @@
 //! Room `cli/commands`: `postbop check`.
 
+use super::watched::{self, Translated};
 use crate::args::{Check, Question};
 use crate::guard::Guard;
 use crate::input::{Files, Input, options};
@@ -8,7 +9,6 @@ use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
 use crate::stack::deep;
 use crate::{ALLOCATOR, Output, Status, properties};
-use super::watched::{self, Translated};
 use postbop_engine::{Answer, Budget, EngineChoice, Product, Report, Verdict, Why, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;

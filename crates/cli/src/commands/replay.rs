@@ -7,7 +7,7 @@ use crate::report::words::Words;
 use crate::{Output, Status, input};
 use postbop_front::Names;
 use postbop_ir::replay::changes;
-use postbop_ir::{Program, Rejected, Trace, replay};
+use postbop_ir::{Ask, Program, Rejected, Trace, replay};
 use serde_json::Value;
 
 /// Runs the traces of a report, or one trace, on a program.
@@ -65,17 +65,26 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// What a trace must show. Of a formula or a monitor only that it is a run: what they say about it is not looked at again.
+    fn ask(&self, name: &str, trace: &Trace) -> Result<Ask, String> {
+        let all = || self.words.program.locs().ids().collect();
+        match (name.split_once(':'), &trace.repeats) {
+            (Some(("ltl" | "monitor", _)), Some(_)) => Ok(Ask::Recur(all())),
+            (Some(("ltl" | "monitor", _)), None) => Ok(Ask::Reach(all())),
+            _ => Ok(self.names.property(name)?.ask),
+        }
+    }
     /// What run it is, if it is one.
     fn one(&self, value: &Value) -> Result<String, String> {
         let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
-        let query = self.names.property(name)?;
         let trace = trace_json::parse(value).map_err(|problem| format!("this {problem}"))?;
+        let ask = self.ask(name, &trace)?;
         if value.get("program").and_then(Value::as_str) != Some(&self.fingerprint) {
             return Err("it was made from another program, or from another version of this file".into());
         }
         let program = self.words.program;
         let told = |rejected: Rejected| rejected.to_string();
-        replay(program, &trace, &query.ask).map_err(told)?;
+        replay(program, &trace, &ask).map_err(told)?;
         let played = changes(program, &trace).map_err(told)?;
         let writer = Writer { words: &self.words, fingerprint: &self.fingerprint };
         let mut again = Vec::new();

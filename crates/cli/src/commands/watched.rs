@@ -45,12 +45,7 @@ pub fn properties<'i>(
     Ok(all.iter().map(product).collect())
 }
 
-fn of_formula(
-    formula: &str,
-    input: &Input,
-    budget: &Budget,
-    output: &mut Output,
-) -> Result<Watched, Status> {
+fn of_formula(formula: &str, input: &Input, budget: &Budget, output: &mut Output) -> Result<Watched, Status> {
     let (read, diagnostics) = ltl(formula, &input.program);
     show("formula", formula, &diagnostics, output);
     let read = read.ok_or(Status::BadInput)?;
@@ -65,7 +60,8 @@ fn of_file(file: &Path, input: &Input, budget: &Budget, output: &mut Output) -> 
     let name = format!("monitor:{path}");
     let goes_on = &mut |bytes: usize| budget.allows(bytes as u64).is_ok();
     if text.trim_start().starts_with("HOA:") {
-        let (read, diagnostics) = hoa(&text, &input.program, goes_on).map_err(|_| too_large(&path, output))?;
+        let (read, diagnostics) =
+            hoa(&text, &input.program, goes_on).map_err(|_| too_large(&path, output))?;
         show(&path, &text, &diagnostics, output);
         let read = read.ok_or(Status::BadInput)?;
         return Ok(Watched { automaton: read.automaton, atoms: read.atoms, accepts: Accepts::Always, name });
@@ -104,7 +100,9 @@ impl<O: Observer> Observer for Translated<'_, '_, O> {
     fn answer(&mut self, query: usize, answer: &mut Answer) {
         if let Verdict::Violated(trace) = &answer.verdict {
             match self.product.back(trace) {
-                Ok((trace, changes)) => (answer.verdict, answer.changes) = (Verdict::Violated(trace), changes),
+                Ok((trace, changes)) => {
+                    (answer.verdict, answer.changes) = (Verdict::Violated(trace), changes)
+                }
                 Err(why) => answer.verdict = Verdict::Unknown(why),
             }
         }

@@ -15,6 +15,7 @@ mod formulas;
 mod fuzz;
 mod interpreter;
 mod limits;
+mod liveness;
 mod mutants;
 mod question;
 mod runner;

@@ -8,8 +8,8 @@
 //! automaton are there at few locations. When the automaton comes to an accepting state, the run passes through a location
 //! that was added for this: what the automaton accepts is now a question about these locations.
 //!
-//! A run of the program that has ended stays where it ended for ever, and the automaton goes on reading that. There only conditions on globals
-//! can hold.
+//! A run of the program that has ended stays at the end of main for ever, and the automaton goes on reading that. Of conditions only those on
+//! globals can hold there.
 //!
 //! # Cost
 //!
@@ -19,8 +19,8 @@ use super::wrap::{Draft, Wrapped};
 use crate::threads::build::{both, constant, equals, number};
 use crate::verdict::Why;
 use postbop_front::temporal::Atom;
-use postbop_ir::replay::{Changes, Played, changes};
-use postbop_ir::{Action, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
+use postbop_ir::replay::{Changes, complete};
+use postbop_ir::{Action, Ask, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
 use postbop_kit::buchi::{Automaton, Edge};
 
 /// Whether an atom holds at a location.
@@ -129,6 +129,7 @@ impl Watch<'_, '_> {
         let Some(loc) = read else {
             return match atom {
                 Atom::Holds(None, condition) => Letter::Where(condition.clone()),
+                Atom::Inside(procs) => Letter::Fixed(procs.contains(&program.main())),
                 _ => Letter::Fixed(false),
             };
         };
@@ -138,7 +139,8 @@ impl Watch<'_, '_> {
             Atom::Label(locs) => Letter::Fixed(locs.contains(&loc)),
             Atom::Inside(procs) => Letter::Fixed(procs.contains(&proc)),
             Atom::Call(procs) => {
-                let calls = |action: &Action| matches!(action, Action::Call { callee, .. } if procs.contains(callee));
+                let calls =
+                    |action: &Action| matches!(action, Action::Call { callee, .. } if procs.contains(callee));
                 Letter::Fixed(leaving.any(calls))
             }
             Atom::Return(procs) => {
@@ -198,8 +200,10 @@ impl Product<'_> {
             let from = postbop_ir::Position { step: before, ..*from };
             own.repeats = Some(Repeat { from, head });
         }
-        let Played { contexts, .. } = changes(self.wrapped.source, &own)
-            .map_err(|rejected| bug(&format!("is none of the program: {rejected}")))?;
+        let all = self.wrapped.source.locs().ids().collect();
+        let ask = if own.repeats.is_some() { Ask::Recur(all) } else { Ask::Reach(all) };
+        let played = complete(self.wrapped.source, &mut own, &ask, &mut || true);
+        let contexts = played.map_err(|rejected| bug(&format!("is none of the program: {rejected}")))?;
         Ok((own, contexts))
     }
 }

@@ -1,0 +1,163 @@
+//! Formulas, monitors and automata about runs that go on for ever, as the command line takes them.
+
+use crate::common::{engine_names, postbop, scratch};
+
+/// A lock that is taken, perhaps kept for ever in a loop or in a recursion, and released.
+const LOCK: &str = "decl locked;
+void main() begin
+  locked := 0;
+  while (*) do
+    acquire();
+    if (*) then work(); fi
+    release();
+  od
+end
+void acquire() begin locked := 1; end
+void work() begin
+  while (*) do skip; od
+  if (*) then work(); fi
+end
+void release() begin REL: locked := 0; end
+";
+
+/// One run: A, then L and M in turns, for ever.
+const ONE_RUN: &str = "void main() begin
+  A: skip;
+  while (1) do
+    L: skip;
+    M: step();
+  od
+end
+void step() begin S: skip; end
+";
+
+/// One run, which ends.
+const ENDS: &str = "void main() begin A: skip; B: f(); end\nvoid f() begin C: skip; end\n";
+
+/// Whether a formula holds, as every engine says.
+fn holds(program: &str, formula: &str) -> bool {
+    let name = format!("liveness-{}.bp", program.len());
+    let file = scratch(&name, program);
+    let file = file.to_str().unwrap();
+    let verdict = |engine: &str| {
+        let ran = postbop(&["check", file, "--ltl", formula, "--engine", engine]);
+        match ran.last() {
+            "VERDICT: holds" => true,
+            "VERDICT: violated" => false,
+            other => panic!("{engine}: {formula}: {other}\n{}", ran.err),
+        }
+    };
+    let first = verdict("auto");
+    for engine in engine_names() {
+        assert_eq!(verdict(engine), first, "{engine} and auto differ on {formula}");
+    }
+    first
+}
+
+#[test]
+fn formulas_hold_or_do_not() {
+    for formula in [
+        "G (call acquire -> X !call acquire)",
+        "G (in release -> F !locked)",
+        "!G F in work -> X G (locked -> F !locked)",
+        "G (REL -> in release)",
+        "G (return work -> in work)",
+    ] {
+        assert!(holds(LOCK, formula), "{formula}");
+    }
+    for formula in [
+        "G (locked -> F !locked)",
+        "X G !locked",
+        "G (call acquire -> F call release)",
+        "F REL",
+        "G F locked -> G F REL",
+    ] {
+        assert!(!holds(LOCK, formula), "{formula}");
+    }
+}
+
+#[test]
+fn a_finished_run_stays_where_it_is() {
+    for formula in ["F B", "F C", "F (B && X G !B)", "F G !C", "G (C -> in f)", "F G in main"] {
+        assert!(holds(ENDS, formula), "{formula}");
+    }
+    for formula in ["G F B", "G F C", "F G in f", "F (call f && X G in f)"] {
+        assert!(!holds(ENDS, formula), "{formula}");
+    }
+}
+
+/// Of a program with one run a formula holds exactly if its negation does not.
+#[test]
+fn a_formula_or_its_negation_holds_of_one_run() {
+    let formulas = [
+        "F L",
+        "G F L",
+        "F G L",
+        "G L",
+        "A U L",
+        "L U M",
+        "X L",
+        "X X L",
+        "L R !M",
+        "!M W L",
+        "L M !M",
+        "G (L -> X M)",
+        "G (M -> F L)",
+        "G F (in step) && F A",
+        "F (L && X X X X L)",
+        "A -> X (L && F S)",
+    ];
+    let mut held = 0;
+    for formula in formulas {
+        let positive = holds(ONE_RUN, formula);
+        assert_ne!(positive, holds(ONE_RUN, &format!("!({formula})")), "{formula}");
+        held += usize::from(positive);
+    }
+    assert!((4..formulas.len() - 2).contains(&held), "both answers are given: {held}");
+    assert!(holds(ONE_RUN, "F (A && F S)") && !holds(ONE_RUN, "F G L"));
+}
+
+#[test]
+fn monitors_and_automata_of_other_tools_watch_runs() {
+    let twice = "decl a;\nvoid main() begin\n  acquire();\n  if (*) then release(); fi\n  acquire();\nend\nvoid acquire() begin skip; end\nvoid release() begin skip; end\n";
+    let once = twice.replace("if (*) then release(); fi", "release();");
+    let monitor = "state free init, held;\nstate broken target;\nfree -> held call acquire;\nheld -> free call release;\nheld -> broken call acquire;\n";
+    let monitor = scratch("twice.monitor", monitor);
+    let never = "HOA: v1\nStates: 2\nStart: 0\nAP: 1 \"call release\"\nAcceptance: 1 Inf(0)\n--BODY--\nState: 0 [t] 0  [!0] 1\nState: 1 {0} [!0] 1\n--END--\n";
+    let never = scratch("never.hoa", never);
+    for engine in engine_names() {
+        for (program, status) in [(twice, 1), (once.as_str(), 0)] {
+            let file = scratch("monitored.bp", program);
+            let args =
+                ["check", file.to_str().unwrap(), "--engine", engine, "--monitor", monitor.to_str().unwrap()];
+            postbop(&args).with(status);
+        }
+    }
+    // From some point on no release is called: of every run that ends.
+    let file = scratch("ends.bp", &once);
+    postbop(&["check", file.to_str().unwrap(), "--monitor", never.to_str().unwrap()]).with(1);
+}
+
+#[test]
+fn lassos_replay_from_their_reports() {
+    let file = scratch("lasso.bp", LOCK);
+    let file = file.to_str().unwrap();
+    for question in [["--fair", "REL"], ["--ltl", "G (locked -> F !locked)"], ["--ltl", "G !locked"]] {
+        let ran = postbop(&["check", file, question[0], question[1], "--format", "json"]).with(1);
+        let report = scratch("lasso.json", &ran.out);
+        postbop(&["replay", file, report.to_str().unwrap()]).with(0);
+        let bent = ran.out.replacen("\"step\":", "\"step\":1", 1);
+        let report = scratch("bent.json", bent);
+        postbop(&["replay", file, report.to_str().unwrap()]).with(1);
+    }
+}
+
+#[test]
+fn mistakes_in_formulas_are_shown() {
+    let file = scratch("mistakes.bp", LOCK);
+    let file = file.to_str().unwrap();
+    for formula in ["G (", "F nowhere", "G (locked -> F)", "call nobody"] {
+        let ran = postbop(&["check", file, "--ltl", formula]).with(2);
+        assert!(ran.err.contains("error[E"), "{formula}: {}", ran.err);
+    }
+}
