@@ -1,6 +1,7 @@
 //! Formulas, monitors and automata about runs that go on for ever, as the command line takes them.
 
-use crate::common::{engine_names, postbop, scratch};
+use crate::common::{engine_names, postbop, root, scratch};
+use serde_json::Value;
 
 /// A lock that is taken, perhaps kept for ever in a loop or in a recursion, and released.
 const LOCK: &str = "decl locked;
@@ -160,4 +161,64 @@ fn mistakes_in_formulas_are_shown() {
         let ran = postbop(&["check", file, "--ltl", formula]).with(2);
         assert!(ran.err.contains("error[E"), "{formula}: {}", ran.err);
     }
+}
+
+/// In the spirit of VERA's experiment with a driver: the second acquisition is found after a few dozen contexts, and that every
+/// lock is released is proved, however wide the integers.
+#[test]
+fn the_driver_takes_its_lock_twice_and_always_releases_it() {
+    let source = std::fs::read_to_string(root().join("examples/driver.bp")).expect("there is an example");
+    for bits in [2, 8, 16] {
+        let file =
+            scratch(&format!("driver-{bits}.bp"), source.replace("uint<16>", &format!("uint<{bits}>")));
+        let file = file.to_str().unwrap();
+        let monitor = ["--monitor", "examples/double_lock.monitor"];
+        let args =
+            ["check", file, monitor[0], monitor[1], "--engine", "explicit", "--format", "json", "--stats"];
+        let ran = postbop(&args).with(1);
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        let contexts = report["stats"]["contexts"].as_u64().expect("it is counted");
+        assert!(contexts < 60, "{contexts} contexts");
+        postbop(&["check", file, "--ltl", "G (call take -> F call give)", "--engine", "sat"]).with(0);
+    }
+}
+
+/// VERA's Fig. 6: the number of visited states does not depend on the width.
+#[test]
+fn the_faulty_quicksort_loops_for_ever() {
+    let source = "void qs(uint<4> left, uint<4> right) begin
+  decl uint<4> lo, hi;
+  if (left >= right) then return; fi
+  lo, hi := left, right;
+  while (lo <= hi) do
+    if (*) then
+      assume(hi != right | lo != left);
+      hi := hi - 1;
+    else
+      lo := lo + 1;
+    fi
+  od
+  qs(left, hi);
+  qs(lo, right);
+end
+void main() begin decl uint<4> left, right; qs(left, right); end
+";
+    let contexts = |bits: u32| {
+        let file =
+            scratch(&format!("quicksort-{bits}.bp"), source.replace("uint<4>", &format!("uint<{bits}>")));
+        let args = [
+            "check",
+            file.to_str().unwrap(),
+            "--terminates",
+            "--engine",
+            "explicit",
+            "--format",
+            "json",
+            "--stats",
+        ];
+        let report: Value = serde_json::from_str(&postbop(&args).with(1).out).unwrap();
+        report["stats"]["contexts"].as_u64().expect("it is counted")
+    };
+    let visited: Vec<u64> = [4, 8, 10, 32].map(contexts).into();
+    assert!(visited.iter().all(|&count| count == visited[0] && count < 100), "{visited:?}");
 }
