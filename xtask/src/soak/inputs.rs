@@ -176,6 +176,8 @@ fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
         &["--dialect", "slam"],
         &["--threads", "4"],
     ];
+    const FORMULAS: [&str; 5] =
+        ["G F in main", "F return main", "G (call f -> F !in f)", "G !(in main U g)", "F G {x}"];
     const TARGETS: [&str; 8] = ["ERR", "ERROR", "R", "main:L", "assert:5", "1.1", "SLIC_ERROR", "bounds:3"];
     if rng.chance(0.5) {
         let names: Vec<&str> =
@@ -194,6 +196,12 @@ fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
     }
     if rng.chance(0.06) {
         add(&["--target", TARGETS[rng.below(TARGETS.len())]]);
+    }
+    match rng.below(24) {
+        0 => add(&["--terminates"]),
+        1 => add(&["--fair", TARGETS[rng.below(TARGETS.len())]]),
+        2 => add(&["--ltl", FORMULAS[rng.below(FORMULAS.len())]]),
+        _ => {}
     }
     match rng.below(6) {
         0 => add(&["--switches", &rng.below(9).to_string()]),
