@@ -19,6 +19,7 @@ mod pdr;
 mod prover;
 mod regions;
 mod slice;
+mod step;
 mod trace;
 
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
