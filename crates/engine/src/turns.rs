@@ -19,7 +19,7 @@ use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce, room};
-use crate::sat::Sat;
+use crate::sat;
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -86,7 +86,7 @@ type Candidate<'e> = (&'e dyn Engine, u64);
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
-        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&Sat, SAT)],
+        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
     };
     let engines = willing(question, engines, board);
     let Some((first, _)) = engines.first() else { return };

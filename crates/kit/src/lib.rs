@@ -1,13 +1,14 @@
 //! Room `kit`: mathematics that has never heard of programs.
 //!
 //! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
-//! connected components, decision diagrams, a fixed-point calculus, and-inverter graphs, satisfiability, quantified formulas. Nothing here depends on another crate of this project.
+//! connected components, nested loops, decision diagrams, a fixed-point calculus, and-inverter graphs, satisfiability, quantified formulas. Nothing here depends on another crate of this project.
 
 pub mod aig;
 pub mod bdd;
 pub mod bits;
 pub mod calculus;
 pub mod groups;
+pub mod nest;
 pub mod qbf;
 pub mod rows;
 pub mod sat;
