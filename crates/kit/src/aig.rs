@@ -15,8 +15,9 @@
 //!
 //! A conjunction is a look into a hash table. Evaluating, and finding reasons, is linear in the graph.
 
+use crate::bits;
 use hashbrown::HashTable;
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet, FxHasher};
+use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Not;
 
@@ -193,44 +194,48 @@ impl Aig {
     /// The nodes that literals are made of, smaller numbers first; the constant is left out.
     pub fn cone(&self, roots: impl IntoIterator<Item = Lit>) -> Vec<usize> {
         let mut stack: Vec<usize> = roots.into_iter().map(Lit::node).collect();
-        let mut seen: HashSet<usize> = HashSet::default();
+        let top = stack.iter().max().map_or(0, |top| top + 1);
+        let mut seen = vec![0; bits::words(top)];
+        let mut count = 0;
         while let Some(at) = stack.pop() {
-            if at != 0
-                && seen.insert(at)
-                && let Node::And(a, b) = self.nodes[at]
-            {
+            if at == 0 || bits::contains(&seen, at) {
+                continue;
+            }
+            bits::insert(&mut seen, at);
+            count += 1;
+            if let Node::And(a, b) = self.nodes[at] {
                 stack.extend([a.node(), b.node()]);
             }
         }
-        let mut cone: Vec<usize> = seen.into_iter().collect();
-        cone.sort_unstable();
+        let mut cone = Vec::with_capacity(count);
+        cone.extend(bits::members(&seen));
         cone
     }
 
     /// Makes nodes of this graph again with other literals below them. `nodes` has greater numbers last. `map` has the literals that stand for
     /// some of them, inputs among them, and is told those that stand for the others.
-    pub fn substitute(&mut self, nodes: &[usize], map: &mut HashMap<usize, Lit>) {
+    pub fn substitute(&mut self, nodes: &[usize], map: &mut Images) {
         for &at in nodes {
             self.make(at, self.nodes[at], map);
         }
     }
 
     /// Makes nodes of another graph in this one. An input that `map` does not know becomes a new one.
-    pub fn import(&mut self, from: &Aig, nodes: &[usize], map: &mut HashMap<usize, Lit>) {
+    pub fn import(&mut self, from: &Aig, nodes: &[usize], map: &mut Images) {
         for &at in nodes {
-            if from.nodes[at] == Node::Input && !map.contains_key(&at) {
+            if from.nodes[at] == Node::Input && !map.has(at) {
                 map.insert(at, self.input());
             }
             self.make(at, from.nodes[at], map);
         }
     }
 
-    fn make(&mut self, at: usize, node: Node, map: &mut HashMap<usize, Lit>) {
-        if map.contains_key(&at) {
+    fn make(&mut self, at: usize, node: Node, map: &mut Images) {
+        if map.has(at) {
             return;
         }
         let made = match node {
-            Node::And(a, b) => self.and(image(map, a), image(map, b)),
+            Node::And(a, b) => self.and(map.of(a), map.of(b)),
             _ => Lit::positive(at),
         };
         map.insert(at, made);
@@ -306,12 +311,45 @@ impl Aig {
     }
 }
 
-/// The literal that a map has for one; itself if the map does not know its node.
-pub fn image(map: &HashMap<usize, Lit>, lit: Lit) -> Lit {
-    match map.get(&lit.node()) {
-        Some(&own) if lit.is_negated() => !own,
-        Some(&own) => own,
-        None => lit,
+/// Which literals stand for nodes of a graph.
+#[derive(Clone, Default, Debug)]
+pub struct Images {
+    /// The literals, `NONE` for nodes that no literal stands for.
+    lits: Vec<Lit>,
+}
+
+const NONE: Lit = Lit(u32::MAX);
+
+impl Images {
+    /// Whether a literal stands for a node.
+    pub fn has(&self, node: usize) -> bool {
+        self.lits.get(node).is_some_and(|&lit| lit != NONE)
+    }
+
+    /// A literal stands for a node from now on.
+    pub fn insert(&mut self, node: usize, lit: Lit) {
+        if self.lits.len() <= node {
+            self.lits.resize(node + 1, NONE);
+        }
+        self.lits[node] = lit;
+    }
+
+    /// What stands for a literal; itself if nothing stands for its node.
+    pub fn of(&self, lit: Lit) -> Lit {
+        match self.lits.get(lit.node()) {
+            Some(&own) if own == NONE => lit,
+            Some(&own) if lit.is_negated() => !own,
+            Some(&own) => own,
+            None => lit,
+        }
+    }
+}
+
+impl FromIterator<(usize, Lit)> for Images {
+    fn from_iter<I: IntoIterator<Item = (usize, Lit)>>(pairs: I) -> Self {
+        let mut images = Images::default();
+        pairs.into_iter().for_each(|(node, lit)| images.insert(node, lit));
+        images
     }
 }
 

@@ -19,7 +19,7 @@ use super::probe::Probe;
 use super::regions::Regions;
 use super::step::{Choices, Step, either, merge};
 use postbop_ir::{EdgeId, LocId, ProcId};
-use postbop_kit::aig::{Aig, Lit};
+use postbop_kit::aig::{Aig, Lit, Values};
 use std::collections::BTreeMap;
 
 /// Where control can be: a guard, and functions for all bits of the procedure's fields.
@@ -112,6 +112,8 @@ pub struct Failure {
     pub guard: Lit,
     /// How.
     pub by: FailedBy,
+    /// Whether another failure covers it.
+    pub is_part: bool,
 }
 
 /// How a target is reached.
@@ -128,6 +130,13 @@ pub enum FailedBy {
         /// Its failure.
         failure: u32,
     },
+    /// By one of two failures.
+    Either {
+        /// This one if its guard holds ...
+        one: u32,
+        /// ... and this one otherwise.
+        other: u32,
+    },
 }
 
 /// An entry, with all that was found from there.
@@ -136,6 +145,8 @@ pub struct Entry<'i> {
     pub proc: ProcId,
     /// For each input of the procedure its value, if that is fixed.
     pub fixed: Vec<Option<bool>>,
+    /// Whether it matters how the procedure was entered: something calls it.
+    pub is_called: bool,
     /// The functions.
     pub aig: Aig,
     /// For each input of the procedure what stands for it: an input of the functions, or the fixed value.
@@ -160,7 +171,12 @@ pub struct Entry<'i> {
 
 impl Entry<'_> {
     /// An entry of a procedure, with these inputs fixed; and control at its start.
-    pub fn new(regions: &Regions, proc: ProcId, fixed: Vec<Option<bool>>) -> (Self, Symbolic) {
+    pub fn new(
+        regions: &Regions,
+        proc: ProcId,
+        fixed: Vec<Option<bool>>,
+        is_called: bool,
+    ) -> (Self, Symbolic) {
         let region = &regions.all[regions.entry(proc) as usize];
         let mut aig = Aig::default();
         let inputs: Vec<Lit> =
@@ -172,6 +188,7 @@ impl Entry<'_> {
         let entry = Entry {
             proc,
             fixed,
+            is_called,
             aig,
             inputs,
             free,
@@ -190,6 +207,18 @@ impl Entry<'_> {
     pub fn number(&mut self, origin: Origin) -> u32 {
         self.origins.push(origin);
         self.origins.len() as u32 - 1
+    }
+
+    /// How a failure comes about, if functions have these values.
+    pub fn failed_by(&self, mut failure: u32, values: &Values) -> FailedBy {
+        loop {
+            match self.failures[failure as usize].by {
+                FailedBy::Either { one, other } => {
+                    failure = if values.get(self.failures[one as usize].guard) { one } else { other };
+                }
+                by => return by,
+            }
+        }
     }
 
     /// Executes an edge.

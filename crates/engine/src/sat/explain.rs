@@ -106,7 +106,7 @@ fn find(world: &mut World, job: Job) -> Result<Path, Why> {
     let (mut next, mut target) = (None, None);
     let mut number = match job.way {
         Way::Return(at) => own.summaries[at as usize].number,
-        Way::Fail(at) => match own.failures[at as usize].by {
+        Way::Fail(at) => match own.failed_by(at, &values) {
             FailedBy::PathEdge(number) => {
                 target = Some(own.failures[at as usize].target);
                 number
@@ -115,6 +115,7 @@ fn find(world: &mut World, job: Job) -> Result<Path, Why> {
                 next = Some(called(call, callee, Way::Fail(failure), &[]));
                 own.calls[call as usize].from.number
             }
+            FailedBy::Either { .. } => unreachable!("one of them was taken"),
         },
     };
     let mut steps = Vec::new();

@@ -23,6 +23,8 @@
 //! * A cube may hold valuations that the procedure is never called with, and path edges from there are in no run. They
 //!   do no harm: a summary edge fits a call only where the inputs agree, and a target is reached only when its failure has
 //!   come to `main`, through calls that each fit.
+//! * Where nothing calls `main`, it does not matter how it was entered: there path edges are compared as sets of valuations, not of
+//!   pairs, and one from which everything can come is the last.
 //! * Only heads of loops and exits are compared. Every cycle of the control flow has a head, every cycle of calls goes through a
 //!   summary edge, and each path edge that is kept there has a pair of valuations that those before have not. So it ends.
 //!
@@ -74,17 +76,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
 
     /// An entry is all there is to know of its procedure.
     pub fn is_all(&mut self, entry: u32) {
-        let proc = self.world.entries[entry as usize].proc;
-        self.current.insert(proc, entry);
-        if proc == self.world.regions.program.main() {
-            let failures = 0..self.world.entries[entry as usize].failures.len() as u32;
-            self.failed = failures.rev().map(|failure| (entry, failure)).collect();
-        }
-    }
-
-    /// The entry of a procedure.
-    pub fn entry_of(&self, proc: ProcId) -> Option<u32> {
-        self.current.get(&proc).copied()
+        self.current.insert(self.world.entries[entry as usize].proc, entry);
     }
 
     /// Searches on, until a target that counts is reached: the failure of `main`. None if there is no other one.
@@ -96,8 +88,9 @@ impl<'i, 'a> Worklist<'i, 'a> {
         }
         loop {
             while let Some((entry, failure)) = self.failed.pop() {
-                let Failure { target, .. } = self.world.entries[entry as usize].failures[failure as usize];
-                if !self.world.is_target(target) {
+                let Failure { target, is_part, .. } =
+                    self.world.entries[entry as usize].failures[failure as usize];
+                if is_part || !self.world.is_target(target) {
                     continue;
                 }
                 let proc = self.world.entries[entry as usize].proc;
@@ -161,9 +154,9 @@ impl<'i, 'a> Worklist<'i, 'a> {
         }
         if self.world.is_target(loc) && self.world.can_hold(entry, &[here.guard])? {
             let by = FailedBy::PathEdge(here.number);
-            self.fail(entry, Failure { target: loc, guard: here.guard, by })?;
+            self.fail(entry, Failure { target: loc, guard: here.guard, by, is_part: false })?;
         }
-        if loc == program.procs()[proc].exit {
+        if loc == program.procs()[proc].exit && self.world.is_called(proc) {
             self.leave(entry, &here)?;
         }
         for &edge in program.leaving(loc) {
@@ -265,10 +258,6 @@ impl<'i, 'a> Worklist<'i, 'a> {
 
     /// A failure is applied to a call.
     fn hand_on(&mut self, entry: u32, call: u32, callee: u32, failure: u32) -> Result<(), Why> {
-        let Failure { target, .. } = self.world.entries[callee as usize].failures[failure as usize];
-        if !self.world.is_target(target) {
-            return Ok(());
-        }
         match self.world.apply_failure(entry, call, callee, failure)? {
             Some(failure) => self.fail(entry, failure),
             None => Ok(()),

@@ -18,11 +18,12 @@ use super::regions::Regions;
 use crate::budget::Meter;
 use crate::verdict::Why;
 use postbop_ir::{Action, EdgeId, LocId, ProcId, VarId};
-use postbop_kit::aig::{Aig, Lit, Node, image};
+use postbop_kit::aig::{Aig, Images, Lit, Node};
 use postbop_kit::nest::{Nest, nest};
 use postbop_kit::qbf::{self, Formula, Truth};
 use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -45,9 +46,13 @@ pub struct World<'i, 'a> {
     pub regions: &'i Regions<'a>,
     meter: &'i Meter<'i>,
     interrupt: Interrupt<'i>,
+    /// How much work is allowed until something is given up.
+    ration: Rc<Cell<u64>>,
     /// The entries.
     pub entries: Vec<Entry<'i>>,
     orders: HashMap<ProcId, Rc<Order>>,
+    /// The procedures that something calls.
+    called: HashSet<ProcId>,
     /// All targets, and those that count no longer.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
@@ -74,12 +79,26 @@ pub struct Counts {
 impl<'i, 'a> World<'i, 'a> {
     /// No entries yet.
     pub fn new(regions: &'i Regions<'a>, targets: HashSet<LocId>, meter: &'i Meter<'i>) -> Self {
+        let edges = regions.program.edges().iter();
+        let called = edges.filter_map(|edge| match edge.action {
+            Action::Call { callee, .. } => Some(callee),
+            _ => None,
+        });
+        let called = called.collect();
+        let ration = Rc::new(Cell::new(u64::MAX));
+        let left = Rc::clone(&ration);
+        let interrupt: Interrupt<'i> = Rc::new(move |work| {
+            left.set(left.get().saturating_sub(work));
+            left.get() > 0 && meter.goes_on(work)
+        });
         World {
             regions,
             meter,
-            interrupt: Rc::new(|work| meter.goes_on(work)),
+            interrupt,
+            ration,
             entries: Vec::new(),
             orders: HashMap::default(),
+            called,
             targets,
             off: HashSet::default(),
             built: 0,
@@ -98,6 +117,11 @@ impl<'i, 'a> World<'i, 'a> {
         self.targets.contains(&loc) && !self.off.contains(&loc)
     }
 
+    /// Whether something calls a procedure.
+    pub fn is_called(&self, proc: ProcId) -> bool {
+        self.called.contains(&proc)
+    }
+
     /// How often solvers were asked, those behind quantifiers included.
     pub fn calls(&self) -> u64 {
         self.counts.qbf.calls + self.entries.iter().map(|entry| entry.probe.calls()).sum::<u64>()
@@ -105,7 +129,8 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// Adds an entry; its number, and control at its start.
     pub fn enter(&mut self, proc: ProcId, fixed: Vec<Option<bool>>) -> (u32, Symbolic) {
-        let (entry, start) = Entry::new(self.regions, proc, fixed);
+        let is_called = self.is_called(proc);
+        let (entry, start) = Entry::new(self.regions, proc, fixed, is_called);
         self.entries.push(entry);
         (self.entries.len() as u32 - 1, start)
     }
@@ -133,7 +158,7 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// Whether the work may go on after these nodes were made.
     pub fn made(&self, nodes: usize) -> Result<(), Why> {
-        if self.meter.goes_on((nodes / NODES) as u64) { Ok(()) } else { Err(self.meter.why()) }
+        if (self.interrupt)((nodes / NODES) as u64) { Ok(()) } else { Err(self.why()) }
     }
 
     /// Whether functions of an entry can hold at once.
@@ -156,7 +181,26 @@ impl<'i, 'a> World<'i, 'a> {
         match answer {
             Answer::Sat => Ok(true),
             Answer::Unsat => Ok(false),
-            Answer::Stopped => Err(self.meter.why()),
+            Answer::Stopped => Err(self.why()),
+        }
+    }
+
+    /// Why the work was stopped.
+    fn why(&self) -> Why {
+        if self.ration.get() == 0 { Why::Effort } else { self.meter.why() }
+    }
+
+    /// Does something within a ration of work; none if that is not enough.
+    pub fn within<T>(
+        &mut self,
+        ration: u64,
+        work: impl FnOnce(&mut Self) -> Result<Option<T>, Why>,
+    ) -> Result<Option<T>, Why> {
+        self.ration.set(ration);
+        let done = work(self);
+        match self.ration.replace(u64::MAX) {
+            0 if matches!(done, Err(Why::Effort)) => Ok(None),
+            _ => done,
         }
     }
 
@@ -225,18 +269,20 @@ impl<'i, 'a> World<'i, 'a> {
         };
         let inputs = small.map_or(&there.inputs, |small| &small.inputs);
         let free = inputs.iter().zip(actual).filter(|(input, _)| !input.is_constant());
-        let mut map: HashMap<usize, Lit> = free.map(|(input, &actual)| (input.node(), actual)).collect();
+        let mut map: Images = free.map(|(input, &actual)| (input.node(), actual)).collect();
         if callee == entry && small.is_none() {
             let cone = aig.cone(roots.iter().copied());
             for &at in cone.iter().filter(|&&at| aig.node(at) == Node::Input).collect::<Vec<_>>() {
-                map.entry(at).or_insert_with(|| aig.input());
+                if !map.has(at) {
+                    map.insert(at, aig.input());
+                }
             }
             aig.substitute(&cone, &mut map);
         } else {
             let from = small.map_or(&there.aig, |small| &small.aig);
             aig.import(from, &from.cone(roots.iter().copied()), &mut map);
         }
-        let mut copied: Vec<Lit> = roots.into_iter().map(|lit| image(&map, lit)).collect();
+        let mut copied: Vec<Lit> = roots.into_iter().map(|lit| map.of(lit)).collect();
         for (&value, &actual) in there.fixed.iter().zip(actual) {
             let fits = value.map_or(Lit::TRUE, |value| if value { actual } else { !actual });
             copied[0] = aig.and(copied[0], fits);
@@ -281,12 +327,15 @@ impl<'i, 'a> World<'i, 'a> {
         callee: u32,
         failure: u32,
     ) -> Result<Option<Failure>, Why> {
-        let target = self.entries[callee as usize].failures[failure as usize].target;
+        let Failure { target, is_part, .. } = self.entries[callee as usize].failures[failure as usize];
+        if is_part || !self.is_target(target) {
+            return Ok(None);
+        }
         let fits = self.copy(callee, &Roots::Failure(failure), entry, call)?[0];
         let own = &mut self.entries[entry as usize];
         let guard = own.aig.and(own.calls[call as usize].from.guard, fits);
         let by = FailedBy::Call { call, callee, failure };
-        Ok(self.can_hold(entry, &[guard])?.then_some(Failure { target, guard, by }))
+        Ok(self.can_hold(entry, &[guard])?.then_some(Failure { target, guard, by, is_part: false }))
     }
 
     /// The summary edge of a path edge at the exit.
@@ -339,7 +388,7 @@ impl<'i, 'a> World<'i, 'a> {
         match formula.decide(&self.interrupt, &mut self.counts.qbf) {
             Truth::True => Ok(true),
             Truth::False(_) => Ok(false),
-            Truth::Stopped => Err(self.meter.why()),
+            Truth::Stopped => Err(self.why()),
         }
     }
 }
@@ -356,24 +405,25 @@ enum Roots {
 /// of the others has the same bits.
 fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, Vec<Lit>)]) -> Formula {
     let mut aig = Aig::default();
-    let shared = entry.inputs.iter().filter(|lit| !lit.is_constant()).map(|lit| lit.node());
-    let shared: BTreeSet<usize> = shared.collect();
-    let mut one: HashMap<usize, Lit> = shared.iter().map(|&at| (at, aig.input())).collect();
+    // Where it does not matter how the procedure was entered, its inputs are choices.
+    let shared = entry.inputs.iter().filter(|lit| entry.is_called && !lit.is_constant());
+    let shared: BTreeSet<usize> = shared.map(|lit| lit.node()).collect();
+    let mut one: Images = shared.iter().map(|&at| (at, aig.input())).collect();
     let mut other = one.clone();
     let is_choice = |at: &&usize| entry.aig.node(**at) == Node::Input && !shared.contains(at);
     let cone = entry.aig.cone(bits.iter().copied().chain([guard]));
     aig.import(&entry.aig, &cone, &mut one);
-    let mut forall: Vec<Lit> = shared.iter().map(|at| one[at]).collect();
-    forall.extend(cone.iter().filter(is_choice).map(|at| one[at]));
+    let mut forall: Vec<Lit> = shared.iter().map(|&at| one.of(Lit::positive(at))).collect();
+    forall.extend(cone.iter().filter(is_choice).map(|&at| one.of(Lit::positive(at))));
     let all = known.iter().flat_map(|(guard, bits)| bits.iter().copied().chain([*guard]));
     let cone = entry.aig.cone(all);
     aig.import(&entry.aig, &cone, &mut other);
-    let exists: Vec<Lit> = cone.iter().filter(is_choice).map(|at| other[at]).collect();
-    let mut phi = !image(&one, guard);
+    let exists: Vec<Lit> = cone.iter().filter(is_choice).map(|&at| other.of(Lit::positive(at))).collect();
+    let mut phi = !one.of(guard);
     for (guard, theirs) in known {
-        let mut same = image(&other, *guard);
+        let mut same = other.of(*guard);
         for (&own, &their) in bits.iter().zip(theirs) {
-            let equal = aig.iff(image(&one, own), image(&other, their));
+            let equal = aig.iff(one.of(own), other.of(their));
             same = aig.and(same, equal);
         }
         phi = aig.or(phi, same);

@@ -64,16 +64,16 @@ fn what_is_substituted_is_composed() {
         let (root, table) = pick(&all, &mut seed);
         let others: Vec<(Lit, u64)> = inputs.iter().map(|_| pick(&all, &mut seed)).collect();
         let cone = aig.cone([root]);
-        let mut map: HashMap<usize, Lit> =
+        let mut map: Images =
             inputs.iter().zip(&others).map(|(input, other)| (input.node(), other.0)).collect();
         aig.substitute(&cone, &mut map);
-        let composed = image(&map, root);
+        let composed = map.of(root);
         let mut copy = Aig::default();
         let there: Vec<Lit> = inputs.iter().map(|_| copy.input()).collect();
-        let mut map: HashMap<usize, Lit> =
+        let mut map: Images =
             inputs.iter().zip(&there).map(|(input, there)| (input.node(), *there)).collect();
         copy.import(&aig, &aig.cone([composed]), &mut map);
-        let imported = image(&map, composed);
+        let imported = map.of(composed);
         for row in 0..ROWS {
             let inner: usize =
                 others.iter().enumerate().map(|(at, other)| ((other.1 >> row & 1) as usize) << at).sum();

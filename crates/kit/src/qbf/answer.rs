@@ -13,8 +13,9 @@
 //! Each substitution is a copy of what is left of φ.
 
 use super::conjuncts;
-use crate::aig::{Aig, Lit, Node, Values, image};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use crate::aig::{Aig, Images, Lit, Node, Values};
+use crate::bits;
+use rustc_hash::FxHashSet as HashSet;
 
 /// Looks for what determines the inputs Y.
 pub(super) struct Definitions<'a> {
@@ -22,6 +23,23 @@ pub(super) struct Definitions<'a> {
     /// The inputs Y that are left, in the order in which values are picked.
     left: Vec<Lit>,
     values: Values,
+}
+
+/// A set of nodes.
+struct Nodes(Vec<u64>);
+
+impl Nodes {
+    fn new(len: usize) -> Self {
+        Nodes(vec![0; bits::words(len)])
+    }
+
+    fn insert(&mut self, at: usize) {
+        bits::insert(&mut self.0, at);
+    }
+
+    fn has(&self, lit: Lit) -> bool {
+        bits::contains(&self.0, lit.node())
+    }
 }
 
 impl<'a> Definitions<'a> {
@@ -36,29 +54,64 @@ impl<'a> Definitions<'a> {
         let mut count = 1;
         loop {
             let cone = self.aig.cone([phi]);
-            let inputs: HashSet<usize> = cone.iter().copied().filter(|&at| self.is_input(at)).collect();
-            self.left.retain(|lit| inputs.contains(&lit.node()));
+            let mut inside = Nodes::new(self.aig.len());
+            cone.iter().for_each(|&at| inside.insert(at));
+            self.left.retain(|&lit| inside.has(lit));
             if self.left.is_empty() {
                 return phi;
             }
-            let equations = self.equations(phi);
-            let mut map = self.determined(&equations, &cone);
-            if map.is_empty() {
-                let mut picked = self.controls(&equations);
-                if picked.is_empty() {
-                    picked.extend(self.left.iter().take(count));
-                    count *= 2;
-                }
-                map.extend(picked.into_iter().map(|lit| (lit.node(), Lit::constant(self.values.get(lit)))));
+            let (mut map, known) = self.determined(phi, &cone);
+            if !known {
+                let picked = self.left.iter().take(count);
+                picked.for_each(|lit| map.insert(lit.node(), Lit::constant(self.values.get(*lit))));
+                count *= 2;
             }
             self.aig.substitute(&cone, &mut map);
-            phi = image(&map, phi);
+            phi = map.of(phi);
             self.aig.evaluate_more(&mut self.values, |_| false);
         }
     }
 
-    fn is_input(&self, at: usize) -> bool {
-        self.aig.node(at) == Node::Input
+    /// Functions of X for inputs Y, as far as equations say them; and whether there are any.
+    fn determined(&self, phi: Lit, cone: &[usize]) -> (Images, bool) {
+        let (mut left, mut mixed) = (Nodes::new(self.aig.len()), Nodes::new(self.aig.len()));
+        self.left.iter().for_each(|lit| left.insert(lit.node()));
+        for &at in cone {
+            let is_mixed = match self.aig.node(at) {
+                Node::And(a, b) => mixed.has(a) || mixed.has(b),
+                _ => left.has(Lit::positive(at)),
+            };
+            if is_mixed {
+                mixed.insert(at);
+            }
+        }
+        let equations = self.equations(phi);
+        let sides = equations.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
+        let sides: Vec<(Lit, Lit)> = sides.filter(|(y, f)| mixed.has(*y) && !mixed.has(*f)).collect();
+        let mut map = Images::default();
+        let define = |map: &mut Images, y: Lit, function: Lit| {
+            let is_new = left.has(y) && !map.has(y.node());
+            if is_new {
+                map.insert(y.node(), if y.is_negated() { !function } else { function });
+            }
+            is_new
+        };
+        let mut known = false;
+        sides.iter().for_each(|&(y, function)| known |= define(&mut map, y, function));
+        if known {
+            return (map, known);
+        }
+        let mut controls = Vec::new();
+        let real = sides.iter().filter(|(_, function)| *function != Lit::TRUE);
+        let leaves: Vec<(Lit, Lit)> =
+            real.map(|&(side, function)| (self.leaf(side, &mut controls), function)).collect();
+        let mut inside = Nodes::new(self.aig.len());
+        self.aig.cone(controls).into_iter().for_each(|at| inside.insert(at));
+        for &lit in self.left.iter().filter(|lit| inside.has(**lit)) {
+            known |= define(&mut map, lit, Lit::constant(self.values.get(lit)));
+        }
+        leaves.into_iter().for_each(|(y, function)| known |= define(&mut map, y, function));
+        (map, known)
     }
 
     /// The parts of a conjunction that say that two literals are equal, those that say that one is true among them.
@@ -81,61 +134,26 @@ impl<'a> Definitions<'a> {
         equations
     }
 
-    /// The inputs Y for which equations say which function of X they are.
-    fn determined(&self, equations: &[(Lit, Lit)], cone: &[usize]) -> HashMap<usize, Lit> {
-        let left: HashSet<usize> = self.left.iter().map(|lit| lit.node()).collect();
-        let mut mixed: HashSet<usize> = HashSet::default();
-        for &at in cone {
-            let is_mixed = match self.aig.node(at) {
-                Node::And(a, b) => mixed.contains(&a.node()) || mixed.contains(&b.node()),
-                _ => left.contains(&at),
-            };
-            if is_mixed {
-                mixed.insert(at);
-            }
+    /// What a function is after all decisions between two functions that the answer makes; notes what decides.
+    fn leaf(&self, mut side: Lit, controls: &mut Vec<Lit>) -> Lit {
+        while let Some((control, then, otherwise)) = self.multiplexer(side) {
+            controls.push(control);
+            side = if self.values.get(control) { then } else { otherwise };
         }
-        let mut map: HashMap<usize, Lit> = HashMap::default();
-        for &(one, other) in equations {
-            for (y, function) in [(one, other), (other, one)] {
-                if left.contains(&y.node()) && !mixed.contains(&function.node()) {
-                    map.entry(y.node()).or_insert(if y.is_negated() { !function } else { function });
-                }
-            }
-        }
-        map
+        side
     }
 
-    /// The inputs Y on which it depends which function a side of an equation is.
-    fn controls(&self, equations: &[(Lit, Lit)]) -> Vec<Lit> {
-        let mut controls: Vec<Lit> = Vec::new();
-        let mut seen: HashSet<usize> = HashSet::default();
-        let sides = equations.iter().filter(|(_, other)| *other != Lit::TRUE).flat_map(|&(a, b)| [a, b]);
-        for mut side in sides {
-            while seen.insert(side.node())
-                && let Some((control, then, otherwise)) = self.multiplexer(side)
-            {
-                controls.push(control);
-                side = if self.values.get(control) { then } else { otherwise };
-            }
-        }
-        let cone: HashSet<usize> = self.aig.cone(controls).into_iter().collect();
-        self.left.iter().copied().filter(|lit| cone.contains(&lit.node())).collect()
-    }
-
-    /// What decides between two functions, and the two, if a function is made so. Their signs do not matter.
+    /// What decides between two functions, and the two, if a function is made so.
     fn multiplexer(&self, lit: Lit) -> Option<(Lit, Lit, Lit)> {
         let Node::And(one, other) = self.aig.node(lit.node()) else { return None };
-        let (Node::And(a, b), Node::And(c, d)) = (self.aig.node(one.node()), self.aig.node(other.node()))
-        else {
-            return None;
+        let inner = |lit: Lit| match self.aig.node(lit.node()) {
+            Node::And(a, b) if lit.is_negated() => Some((a, b)),
+            _ => None,
         };
-        if !one.is_negated() || !other.is_negated() {
-            return None;
-        }
+        let ((a, b), (c, d)) = (inner(one)?, inner(other)?);
         let pairs = [(a, b, c, d), (a, b, d, c), (b, a, c, d), (b, a, d, c)];
-        pairs
-            .into_iter()
-            .find(|(control, _, there, _)| *control == !*there)
-            .map(|(control, then, _, otherwise)| (control, then, otherwise))
+        let (control, then, _, otherwise) = pairs.into_iter().find(|(one, _, other, _)| *one == !*other)?;
+        let signed = |branch: Lit| if lit.is_negated() { branch } else { !branch };
+        Some((control, signed(then), signed(otherwise)))
     }
 }
