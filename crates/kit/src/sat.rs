@@ -122,16 +122,6 @@ impl<'i> Solver<'i> {
         // The solver lists the negations of the assumptions in its final conflict.
         self.inner.unsat_core_contains_lit(!literal.0)
     }
-
-    /// Drops clauses that hold whatever is asked.
-    pub fn tidy(&mut self) {
-        self.inner.simplify();
-    }
-
-    /// The number of variables.
-    pub fn vars(&self) -> u32 {
-        self.inner.num_vars()
-    }
 }
 
 #[cfg(test)]

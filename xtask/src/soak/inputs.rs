@@ -158,8 +158,16 @@ pub fn arguments(rng: &mut Rng, form: Form, paths: &[String], limits: &[String])
 /// Random options of `check`.
 fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));
-    const ENGINES: [&str; 7] =
-        ["auto", "explicit", "summary", "fixpoint", "fixpoint:summary", "fixpoint:ef", "fixpoint:ef-split"];
+    const ENGINES: [&str; 8] = [
+        "auto",
+        "explicit",
+        "summary",
+        "sat",
+        "fixpoint",
+        "fixpoint:summary",
+        "fixpoint:ef",
+        "fixpoint:ef-split",
+    ];
     const OTHERS: [&[&str]; 14] = [
         &["--shortest"],
         &["--shortest"],

@@ -126,11 +126,10 @@ impl<'i> Search<'i, '_> {
                         continue;
                     }
                     let goal = Goal { relation, cube, level: level + 1 };
-                    let mut prover = self.prover(relation.region());
-                    prover.update(&self.known, |relation| self.component[relation.index()]);
-                    let limits = self.limits(&mut prover, &goal);
-                    let refuted = self.refute(&mut prover, relation, &goal.cube, level + 1, &limits);
-                    self.provers[relation.region() as usize] = Some(prover);
+                    let refuted = self.with_prover(relation.region(), |search, prover| {
+                        let limits = search.limits(prover, &goal);
+                        search.refute(prover, relation, &goal.cube, level + 1, &limits)
+                    });
                     if refuted?.is_some() {
                         self.known[member as usize].raise(at, level + 1);
                     }
@@ -199,9 +198,7 @@ impl<'i> Search<'i, '_> {
             let (own, others) = rest.split_at(same);
             rest = others;
             let region = relation.region();
-            let mut prover = self.prover(region);
-            let checked = self.check_guesses(&mut prover, own, &of);
-            self.provers[region as usize] = Some(prover);
+            let checked = self.with_prover(region, |search, prover| search.check_guesses(prover, own, &of));
             kept.extend(checked?);
         }
         Ok(kept)
@@ -213,7 +210,6 @@ impl<'i> Search<'i, '_> {
         own: &[(Relation, Cube)],
         of: &HashMap<Relation, Vec<&Cube>>,
     ) -> Result<Vec<(Relation, Cube)>, Why> {
-        prover.update(&self.known, |relation| self.component[relation.index()]);
         let supposed = prover.suppose_all(of);
         let mut kept = Vec::new();
         for (relation, cube) in own {

@@ -7,25 +7,24 @@
 //!
 //! * *No*: the cube becomes a lemma, after as many of its bits as possible were dropped. Nothing else was looked at,
 //!   so the proof mentions what it needs, and nothing else.
-//! * *Yes*, along some path: the first call on the path that no fact explains becomes a goal of its own. Its inputs are
-//!   those that the callee really gets on this path; of its outputs only those bits are asked for that the path needs. If
-//!   all calls are explained by facts, the path is a new fact.
+//! * *Yes*, along some path ([`super::path`]): if facts explain all calls on the path, it is a new fact. Otherwise each of the
+//!   other calls gives a goal, about the variables that the path needs from it. A goal that the callee's solver refutes from
+//!   what is known becomes a lemma at once; if there is none, one of the goals is solved first.
 //!
-//! Either way something new is known when the goal is gone, and the one before it is asked again.
+//! Either way something new is known when a goal is gone, and the goal before it is asked again.
 //!
 //! # Levels
 //!
 //! Where the call graph has no cycle a lemma holds of all runs at once, since the lemmas it rests on do. Within a
 //! *component* of relations that need each other, a lemma of level k is about runs with at most k open calls in the
-//! component: it rests on lemmas of level k - 1, and at level 0 nothing returns or fails. Whoever asks from outside the
-//! component wants to know about all runs: then levels grow, lemmas are carried to higher levels where they hold, and when all
+//! component: it rests on lemmas of level k - 1, and at level 0 nothing returns or fails. A goal from outside the
+//! component asks about all runs: then levels grow, lemmas are carried to higher levels where they hold, and when all
 //! lemmas of a level were carried to the next one, they hold of all runs. A loop is recursion ([`super::regions`]).
 //!
 //! # Paper
 //!
 //! \[ic3\] for lemmas, levels and generalisation; \[gpdr\] for several relations; \[recmc\] for lemmas and facts of procedures
-//! side by side. # Departures: levels count calls within one component, not all calls, so programs without recursion need none;
-//! a goal's inputs are those of a real path, by facts for the calls before.
+//! side by side. # Departures: levels count calls within one component, not all calls, so programs without recursion need none.
 //!
 //! # Cost
 //!
@@ -89,7 +88,7 @@ pub struct Search<'i, 'a> {
     fails: Vec<bool>,
     /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
     pub(super) shapes: HashMap<Shape, u32>,
-    /// The targets that still count.
+    /// All targets, and those that count no longer.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
     /// What happened how often.
@@ -211,7 +210,9 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
-            if let Asked::Suspected(Suspicion { calls, first, .. }) = self.ask(&goal)?
+            let asked =
+                self.with_prover(goal.relation.region(), |search, prover| search.ask(prover, &goal))?;
+            if let Asked::Suspected(Suspicion { calls, first, .. }) = asked
                 && !self.refute_one(&calls)?
             {
                 self.counts.goals += 1;
@@ -224,19 +225,29 @@ impl<'i, 'a> Search<'i, 'a> {
         self.component[relation.index()]
     }
 
-    pub(super) fn prover(&mut self, region: u32) -> Box<Prover<'i>> {
-        match self.provers[region as usize].take() {
+    /// Does something with the prover of a region, which has been told all that is known.
+    pub(super) fn with_prover<T>(
+        &mut self,
+        region: u32,
+        work: impl FnOnce(&mut Self, &mut Prover<'i>) -> Result<T, Why>,
+    ) -> Result<T, Why> {
+        let mut prover = match self.provers[region as usize].take() {
             Some(prover) => prover,
-            None => {
-                self.make_room();
-                let is_target = |loc: LocId| self.targets.contains(&loc);
-                let execution = execute(self.regions, region, &is_target, &self.fails);
-                self.meter.spend(execution.aig.len() as u64 / NODES);
-                let components =
-                    [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
-                Box::new(Prover::new(execution, components, Rc::clone(&self.interrupt)))
-            }
-        }
+            None => Box::new(self.build(region)),
+        };
+        prover.update(&self.known, |relation| self.component[relation.index()]);
+        let done = work(self, &mut prover);
+        self.provers[region as usize] = Some(prover);
+        done
+    }
+
+    fn build(&mut self, region: u32) -> Prover<'i> {
+        self.make_room();
+        let is_target = |loc: LocId| self.targets.contains(&loc);
+        let execution = execute(self.regions, region, &is_target, &self.fails);
+        self.meter.spend(execution.aig.len() as u64 / NODES);
+        let components = [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
+        Prover::new(execution, components, Rc::clone(&self.interrupt))
     }
 
     /// Drops all solvers if there are too many: what is known is known without them.
@@ -250,17 +261,7 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     /// Puts a goal to the solver of its region.
-    fn ask(&mut self, goal: &Goal) -> Result<Asked, Why> {
-        let region = goal.relation.region();
-        let mut prover = self.prover(region);
-        let asked = self.ask_with(&mut prover, goal);
-        self.provers[region as usize] = Some(prover);
-        asked
-    }
-
-    fn ask_with(&mut self, prover: &mut Prover<'i>, goal: &Goal) -> Result<Asked, Why> {
-        let component = |relation: Relation| self.component[relation.index()];
-        prover.update(&self.known, component);
+    fn ask(&mut self, prover: &mut Prover<'i>, goal: &Goal) -> Result<Asked, Why> {
         let mut held = prover.hold(&self.known, &self.facts);
         let limits = self.limits(prover, goal);
         loop {
@@ -327,10 +328,7 @@ impl<'i, 'a> Search<'i, 'a> {
     fn refute_one(&mut self, calls: &[Goal]) -> Result<bool, Why> {
         for call in calls {
             let region = call.relation.region();
-            let mut prover = self.prover(region);
-            let refuted = self.refute_at_once(&mut prover, call);
-            self.provers[region as usize] = Some(prover);
-            if refuted? {
+            if self.with_prover(region, |search, prover| search.refute_at_once(prover, call))? {
                 return Ok(true);
             }
         }
@@ -338,7 +336,6 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     fn refute_at_once(&mut self, prover: &mut Prover<'i>, call: &Goal) -> Result<bool, Why> {
-        prover.update(&self.known, |relation| self.component[relation.index()]);
         let limits = self.limits(prover, call);
         let core = self.refute(prover, call.relation, &call.cube, call.level, &limits)?;
         match core {
