@@ -154,7 +154,8 @@ fn engines(plan: &Plan) -> Result<Vec<String>, String> {
         postbop_engine::engines().iter().map(|engine| engine.name()).chain(["auto"]).map(str::to_owned);
     let is_wanted = |name: &String| match &plan.engine {
         Some(wanted) => name == wanted || name.split(':').next() == Some(wanted),
-        None => true,
+        // The other modes of `sat` are compared with each other, not with all engines.
+        None => !name.starts_with("sat:"),
     };
     let chosen: Vec<String> = names.filter(is_wanted).collect();
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }

@@ -158,11 +158,13 @@ pub fn arguments(rng: &mut Rng, form: Form, paths: &[String], limits: &[String])
 /// Random options of `check`.
 fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));
-    const ENGINES: [&str; 8] = [
+    const ENGINES: [&str; 10] = [
         "auto",
         "explicit",
         "summary",
         "sat",
+        "sat:qbf",
+        "sat:universal",
         "fixpoint",
         "fixpoint:summary",
         "fixpoint:ef",

@@ -88,20 +88,6 @@ pub struct Summary {
     pub outputs: Vec<Lit>,
     /// The path edge.
     pub number: u32,
-    /// The same relation as smaller functions, if that is known.
-    pub small: Option<Small>,
-}
-
-/// A relation between inputs and outputs, in a graph of its own.
-pub struct Small {
-    /// The graph.
-    pub aig: Aig,
-    /// The entry's inputs.
-    pub inputs: Vec<Lit>,
-    /// The guard.
-    pub guard: Lit,
-    /// The outputs.
-    pub outputs: Vec<Lit>,
 }
 
 /// A way to a target.

@@ -9,7 +9,7 @@
 //!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
 //!   [`prover`], [`pdr`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
 //! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
-//!   is found ([`entry`], [`world`], [`worklist`]).
+//!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
 //!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
 //!
@@ -19,6 +19,7 @@
 //!
 //! \[sat-summaries\] for sets of valuations as functions of choices, and for the modes `qbf` and `universal`; \[recmc\], \[gpdr\], \[ic3\] for `pdr`.
 
+mod covered;
 mod entry;
 mod execute;
 mod explain;
@@ -30,7 +31,6 @@ mod probe;
 mod prover;
 mod regions;
 mod slice;
-mod small;
 mod step;
 mod trace;
 mod universal;

@@ -212,7 +212,6 @@ impl World<'_, '_> {
         if loc == program.procs()[own.proc].exit && self.can_hold(entry, &[here.guard])? {
             let summary = self.summary(&here, own.proc);
             self.entries[entry as usize].summaries.push(summary);
-            self.make_small(entry, 0)?;
         }
         for &edge in program.leaving(loc) {
             let next = match program.edges()[edge].action {

@@ -5,7 +5,7 @@
 //! From an entry ([`super::entry`]) path edges are followed, edge by edge. Where several lead to one location they are merged into one
 //! before that is followed, so the row of locations is passed in an order in which loops are nested ([`postbop_kit::nest`]). At the
 //! head of a loop, and at the exit, a path edge that is covered by earlier ones is dropped: that takes a formula with
-//! quantifiers, unless a cheaper test decides ([`World::is_covered`]). Everywhere else it is followed as it is.
+//! quantifiers, unless a cheaper test decides ([`super::covered`]). Everywhere else it is followed as it is.
 //!
 //! A call waits for all summary edges of its procedure, those that are known and those to come, for ever. So does it for failures,
 //! which are handed from callee to caller until they arrive in `main`: then the target is reached by a run.
@@ -31,9 +31,10 @@
 //! # Cost
 //!
 //! An edge costs the bits in scope. A summary edge is copied to each of its calls; so calls of calls multiply, unless
-//! the summary edge is made small ([`super::small`]). Loops are as long as the longest way to a new valuation, and each
+//! constants make the copies small. Loops are as long as the longest way to a new valuation, and each
 //! round is compared with all rounds before.
 
+use super::covered::Place;
 use super::entry::{FailedBy, Failure, Symbolic};
 use super::world::World;
 use crate::verdict::Why;
@@ -41,9 +42,6 @@ use postbop_ir::{Action, EdgeId, LocId, ProcId};
 use postbop_kit::aig::Lit;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
-
-/// Path edges that were followed: their guards and bits.
-type Followed = Vec<(Lit, Vec<Lit>)>;
 
 /// The search.
 pub struct Worklist<'i, 'a> {
@@ -55,8 +53,6 @@ pub struct Worklist<'i, 'a> {
     waiting: HashMap<ProcId, Vec<(u32, u32)>>,
     /// Entries with pending path edges, callees first.
     ready: BTreeSet<(u32, u32)>,
-    /// What was followed at the heads of loops.
-    followed: HashMap<(u32, LocId), Followed>,
     /// Failures that were not handed to callers yet.
     failed: Vec<(u32, u32)>,
 }
@@ -69,7 +65,6 @@ impl<'i, 'a> Worklist<'i, 'a> {
             current: HashMap::default(),
             waiting: HashMap::default(),
             ready: BTreeSet::new(),
-            followed: HashMap::default(),
             failed: Vec::new(),
         }
     }
@@ -125,7 +120,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
         let (entry, start) = self.world.enter(proc, fixed);
         if let Some(before) = self.current.insert(proc, entry) {
             self.world.entries[before as usize].pending.clear();
-            self.followed.retain(|(entry, _), _| *entry != before);
+            self.world.forget(before);
         }
         self.arrive(entry, self.world.regions.program.procs()[proc].entry, start);
         entry
@@ -170,18 +165,14 @@ impl<'i, 'a> Worklist<'i, 'a> {
         self.world.made(self.world.entries[entry as usize].aig.len() - before + 1)
     }
 
-    /// Whether a path edge at the head of a loop has a valuation that those before have not; if so it is noted.
+    /// Whether a path edge at the head of a loop has a valuation that those before have not.
     fn is_new(&mut self, entry: u32, loc: LocId, here: &Symbolic) -> Result<bool, Why> {
         if !self.world.can_hold(entry, &[here.guard])? {
             return Ok(false);
         }
-        let known = self.followed.entry((entry, loc)).or_default();
-        if self.world.is_covered(entry, here.guard, &here.bits, known)? {
-            self.world.counts.subsumed += 1;
-            return Ok(false);
-        }
-        known.push((here.guard, here.bits.clone()));
-        Ok(true)
+        let live = self.world.live(self.world.entries[entry as usize].proc, loc);
+        let bits: Vec<Lit> = live.into_iter().map(|at| here.bits[at]).collect();
+        self.world.is_new(entry, Place::Head(loc), here.guard, &bits)
     }
 
     /// Control is at the exit: a summary edge, if it says something new, which is applied to all calls.
@@ -189,18 +180,14 @@ impl<'i, 'a> Worklist<'i, 'a> {
         if !self.world.can_hold(entry, &[here.guard])? {
             return Ok(());
         }
-        let own = &self.world.entries[entry as usize];
-        let proc = own.proc;
+        let proc = self.world.entries[entry as usize].proc;
         let summary = self.world.summary(here, proc);
-        let known: Followed =
-            own.summaries.iter().map(|summary| (summary.guard, summary.outputs.clone())).collect();
-        if self.world.is_covered(entry, summary.guard, &summary.outputs, &known)? {
-            self.world.counts.subsumed += 1;
+        if !self.world.is_new(entry, Place::Exit, summary.guard, &summary.outputs)? {
             return Ok(());
         }
-        self.world.entries[entry as usize].summaries.push(summary);
-        let number = known.len() as u32;
-        self.world.make_small(entry, number)?;
+        let summaries = &mut self.world.entries[entry as usize].summaries;
+        let number = summaries.len() as u32;
+        summaries.push(summary);
         for (caller, call) in self.callers(proc) {
             self.come_back(caller, call, entry, number)?;
         }
@@ -266,11 +253,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
 
     /// A target is reached from an entry: a failure, if it says something new.
     fn fail(&mut self, entry: u32, failure: Failure) -> Result<(), Why> {
-        let own = &self.world.entries[entry as usize];
-        let same = own.failures.iter().filter(|known| known.target == failure.target);
-        let known: Followed = same.map(|known| (known.guard, Vec::new())).collect();
-        if self.world.is_covered(entry, failure.guard, &[], &known)? {
-            self.world.counts.subsumed += 1;
+        if !self.world.is_new(entry, Place::Target(failure.target), failure.guard, &[])? {
             return Ok(());
         }
         let own = &mut self.world.entries[entry as usize];

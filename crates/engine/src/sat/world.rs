@@ -6,31 +6,27 @@
 //! graph of the caller, with what the callee is called with in place of the callee's inputs, and with choices of their own. A
 //! failure is applied in the same way.
 //!
-//! Whether the path edge says something new is decided by [`World::is_covered`]: cheap tests first, then a solver, and only then a
-//! formula with quantifiers.
-//!
 //! # Paper
 //!
-//! \[sat-summaries\] equations 6 to 8.
+//! \[sat-summaries\] equations 6 and 7.
 
+use super::covered::{Known, Place};
 use super::entry::{Call, Entry, FailedBy, Failure, Origin, Summary, Symbolic};
 use super::regions::Regions;
 use crate::budget::Meter;
 use crate::verdict::Why;
 use postbop_ir::{Action, EdgeId, LocId, ProcId, VarId};
-use postbop_kit::aig::{Aig, Images, Lit, Node};
+use postbop_kit::aig::{Images, Lit, Node};
+use postbop_kit::bits;
 use postbop_kit::nest::{Nest, nest};
-use postbop_kit::qbf::{self, Formula, Truth};
+use postbop_kit::qbf;
 use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// So many nodes of functions are made with the work of one step of a solver.
 const NODES: usize = 64;
-/// So many of the path edges found last are compared by a solver, before quantifiers.
-const RECENT: usize = 4;
 
 /// In which order the locations of a procedure are passed, loops included.
 pub struct Order {
@@ -45,12 +41,14 @@ pub struct World<'i, 'a> {
     /// The program.
     pub regions: &'i Regions<'a>,
     meter: &'i Meter<'i>,
-    interrupt: Interrupt<'i>,
+    pub(super) interrupt: Interrupt<'i>,
     /// How much work is allowed until something is given up.
     ration: Rc<Cell<u64>>,
     /// The entries.
     pub entries: Vec<Entry<'i>>,
     orders: HashMap<ProcId, Rc<Order>>,
+    /// The path edges that others are compared with.
+    pub(super) known: HashMap<(u32, Place), Known>,
     /// The procedures that something calls.
     called: HashSet<ProcId>,
     /// All targets, and those that count no longer.
@@ -98,6 +96,7 @@ impl<'i, 'a> World<'i, 'a> {
             ration,
             entries: Vec::new(),
             orders: HashMap::default(),
+            known: HashMap::default(),
             called,
             targets,
             off: HashSet::default(),
@@ -156,6 +155,14 @@ impl<'i, 'a> World<'i, 'a> {
         Rc::clone(made)
     }
 
+    /// The bits of a procedure's fields that matter at a location.
+    pub fn live(&self, proc: ProcId, loc: LocId) -> Vec<usize> {
+        let layout = &self.regions.layouts[proc];
+        let live = self.regions.live.at(self.regions.program, loc);
+        let fields = (0..layout.types.len()).filter(|&field| bits::contains(live, field));
+        fields.flat_map(|field| layout.bits(field)).collect()
+    }
+
     /// Whether the work may go on after these nodes were made.
     pub fn made(&self, nodes: usize) -> Result<(), Why> {
         if (self.interrupt)((nodes / NODES) as u64) { Ok(()) } else { Err(self.why()) }
@@ -166,7 +173,7 @@ impl<'i, 'a> World<'i, 'a> {
         self.make_room(entry);
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let answer = probe.can_hold(aig, all, &self.interrupt);
-        self.known(answer)
+        self.is_sat(answer)
     }
 
     /// The same, by a solver, with a model if they can.
@@ -174,10 +181,10 @@ impl<'i, 'a> World<'i, 'a> {
         self.make_room(entry);
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let answer = probe.solve(aig, all, &self.interrupt);
-        self.known(answer)
+        self.is_sat(answer)
     }
 
-    fn known(&self, answer: Answer) -> Result<bool, Why> {
+    fn is_sat(&self, answer: Answer) -> Result<bool, Why> {
         match answer {
             Answer::Sat => Ok(true),
             Answer::Unsat => Ok(false),
@@ -186,7 +193,7 @@ impl<'i, 'a> World<'i, 'a> {
     }
 
     /// Why the work was stopped.
-    fn why(&self) -> Why {
+    pub(super) fn why(&self) -> Why {
         if self.ration.get() == 0 { Why::Effort } else { self.meter.why() }
     }
 
@@ -255,32 +262,23 @@ impl<'i, 'a> World<'i, 'a> {
         let actual = &self.entries[entry as usize].calls[call as usize].inputs;
         let there = &self.entries[callee as usize];
         let before = aig.len();
-        let small = match roots {
-            Roots::Summary(at) => there.summaries[*at as usize].small.as_ref(),
-            Roots::Failure(_) => None,
-        };
-        let roots: Vec<Lit> = match (roots, small) {
-            (_, Some(small)) => [small.guard].into_iter().chain(small.outputs.iter().copied()).collect(),
-            (Roots::Summary(at), _) => {
+        let roots: Vec<Lit> = match roots {
+            Roots::Summary(at) => {
                 let summary = &there.summaries[*at as usize];
                 [summary.guard].into_iter().chain(summary.outputs.iter().copied()).collect()
             }
-            (Roots::Failure(at), _) => vec![there.failures[*at as usize].guard],
+            Roots::Failure(at) => vec![there.failures[*at as usize].guard],
         };
-        let inputs = small.map_or(&there.inputs, |small| &small.inputs);
-        let free = inputs.iter().zip(actual).filter(|(input, _)| !input.is_constant());
+        let free = there.inputs.iter().zip(actual).filter(|(input, _)| !input.is_constant());
         let mut map: Images = free.map(|(input, &actual)| (input.node(), actual)).collect();
-        if callee == entry && small.is_none() {
+        if callee == entry {
             let cone = aig.cone(roots.iter().copied());
-            for &at in cone.iter().filter(|&&at| aig.node(at) == Node::Input).collect::<Vec<_>>() {
-                if !map.has(at) {
-                    map.insert(at, aig.input());
-                }
-            }
+            let inputs: Vec<usize> =
+                cone.iter().copied().filter(|&at| aig.node(at) == Node::Input && !map.has(at)).collect();
+            inputs.into_iter().for_each(|at| map.insert(at, aig.input()));
             aig.substitute(&cone, &mut map);
         } else {
-            let from = small.map_or(&there.aig, |small| &small.aig);
-            aig.import(from, &from.cone(roots.iter().copied()), &mut map);
+            aig.import(&there.aig, &there.aig.cone(roots.iter().copied()), &mut map);
         }
         let mut copied: Vec<Lit> = roots.into_iter().map(|lit| map.of(lit)).collect();
         for (&value, &actual) in there.fixed.iter().zip(actual) {
@@ -341,55 +339,7 @@ impl<'i, 'a> World<'i, 'a> {
     /// The summary edge of a path edge at the exit.
     pub fn summary(&self, at_exit: &Symbolic, proc: ProcId) -> Summary {
         let outputs = self.regions.outputs[proc].iter().map(|&bit| at_exit.bits[bit as usize]).collect();
-        Summary { guard: at_exit.guard, outputs, number: at_exit.number, small: None }
-    }
-
-    /// Whether each pair of an entry and a valuation that a guard and functions stand for is one of those that others stand for.
-    pub fn is_covered(
-        &mut self,
-        entry: u32,
-        guard: Lit,
-        bits: &[Lit],
-        known: &[(Lit, Vec<Lit>)],
-    ) -> Result<bool, Why> {
-        if known.is_empty() {
-            return Ok(false);
-        }
-        let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
-        if known.iter().any(|other| other.0 == guard && other.1 == bits) {
-            return Ok(true);
-        }
-        // Valuations that differ from constants of all others.
-        let mut new = probe.word(aig, guard);
-        for other in known {
-            let constant = other.1.iter().zip(bits).filter(|(other, _)| other.is_constant());
-            let differs = constant.fold(0, |word, (&other, &own)| {
-                word | (probe.word(aig, own) ^ if other == Lit::TRUE { !0 } else { 0 })
-            });
-            new &= differs;
-        }
-        if new != 0 {
-            return Ok(false);
-        }
-        // The same choices may do.
-        let mut claims = vec![guard];
-        for (other, theirs) in known.iter().rev().take(RECENT) {
-            let same = theirs.iter().zip(bits).fold(*other, |all, (&a, &b)| {
-                let same = aig.iff(a, b);
-                aig.and(all, same)
-            });
-            claims.push(!same);
-        }
-        if !self.can_hold(entry, &claims)? {
-            return Ok(true);
-        }
-        let formula = comparison(&self.entries[entry as usize], guard, bits, known);
-        self.made(formula.aig.len())?;
-        match formula.decide(&self.interrupt, &mut self.counts.qbf) {
-            Truth::True => Ok(true),
-            Truth::False(_) => Ok(false),
-            Truth::Stopped => Err(self.why()),
-        }
+        Summary { guard: at_exit.guard, outputs, number: at_exit.number }
     }
 }
 
@@ -399,34 +349,4 @@ enum Roots {
     Summary(u32),
     /// A failure.
     Failure(u32),
-}
-
-/// The formula of equation 8: for all inputs and choices for which the guard holds there are other choices such that one
-/// of the others has the same bits.
-fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, Vec<Lit>)]) -> Formula {
-    let mut aig = Aig::default();
-    // Where it does not matter how the procedure was entered, its inputs are choices.
-    let shared = entry.inputs.iter().filter(|lit| entry.is_called && !lit.is_constant());
-    let shared: BTreeSet<usize> = shared.map(|lit| lit.node()).collect();
-    let mut one: Images = shared.iter().map(|&at| (at, aig.input())).collect();
-    let mut other = one.clone();
-    let is_choice = |at: &&usize| entry.aig.node(**at) == Node::Input && !shared.contains(at);
-    let cone = entry.aig.cone(bits.iter().copied().chain([guard]));
-    aig.import(&entry.aig, &cone, &mut one);
-    let mut forall: Vec<Lit> = shared.iter().map(|&at| one.of(Lit::positive(at))).collect();
-    forall.extend(cone.iter().filter(is_choice).map(|&at| one.of(Lit::positive(at))));
-    let all = known.iter().flat_map(|(guard, bits)| bits.iter().copied().chain([*guard]));
-    let cone = entry.aig.cone(all);
-    aig.import(&entry.aig, &cone, &mut other);
-    let exists: Vec<Lit> = cone.iter().filter(is_choice).map(|&at| other.of(Lit::positive(at))).collect();
-    let mut phi = !one.of(guard);
-    for (guard, theirs) in known {
-        let mut same = other.of(*guard);
-        for (&own, &their) in bits.iter().zip(theirs) {
-            let equal = aig.iff(one.of(own), other.of(their));
-            same = aig.and(same, equal);
-        }
-        phi = aig.or(phi, same);
-    }
-    Formula { aig, forall, exists, phi }
 }
