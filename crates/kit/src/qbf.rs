@@ -11,8 +11,7 @@
 //! # Paper
 //!
 //! \[cegar-2qbf\]. # Departures: an answer is a function, not a valuation, wherever φ itself says which function: where it is a
-//! conjunction that has `y = f(X)` among its parts. Formulas that compare two sets of valuations consist of such equations. And
-//! answers are kept where the same sets are compared with one after another ([`Shadow`]).
+//! conjunction that has `y = f(X)` among its parts. Formulas that compare two sets of valuations consist of such equations.
 //!
 //! # Cost
 //!
@@ -67,59 +66,22 @@ const NODES: usize = 64;
 impl Formula {
     /// Decides the formula.
     pub fn decide(mut self, interrupt: &Interrupt, counts: &mut Counts) -> Truth {
+        counts.formulas += 1;
         let exists: HashSet<usize> = self.exists.iter().map(|lit| lit.node()).collect();
+        let mut candidates = Player::new(interrupt);
+        let mut answers = Player::new(interrupt);
         let (closed, open): (Vec<Lit>, Vec<Lit>) = disjuncts(&self.aig, self.phi)
             .into_iter()
             .partition(|&part| self.aig.cone([part]).iter().all(|at| !exists.contains(at)));
-        let guard = closed.into_iter().fold(Lit::TRUE, |guard, part| self.aig.and(guard, !part));
-        let mut shadow = Shadow::new(self.aig, self.forall);
-        open.into_iter().for_each(|part| shadow.add(part, self.exists.clone()));
-        shadow.covers(guard, interrupt, counts)
-    }
-}
-
-/// The *shadow* of some sets of pairs of X and Y: the valuations of X that are in a pair. Sets can be added. Functions that
-/// were found to answer candidates are kept for the next question.
-pub struct Shadow {
-    /// Where the functions are.
-    pub aig: Aig,
-    points: Vec<Lit>,
-    /// The sets of pairs, as functions, each with the inputs Y.
-    sets: Vec<(Lit, Vec<Lit>)>,
-    /// That a pair is in one of the sets.
-    any: Lit,
-    /// Functions of X that are known to be in the shadow.
-    answered: Vec<Lit>,
-}
-
-impl Shadow {
-    /// Nothing is in the shadow yet. The inputs X are given.
-    pub fn new(aig: Aig, points: Vec<Lit>) -> Self {
-        Shadow { aig, points, sets: Vec::new(), any: Lit::FALSE, answered: Vec::new() }
-    }
-
-    /// Adds a set of pairs; Y is given.
-    pub fn add(&mut self, set: Lit, exists: Vec<Lit>) {
-        self.any = self.aig.or(self.any, set);
-        self.sets.push((set, exists));
-    }
-
-    /// Whether all valuations of X for which a function holds are in the shadow. It may depend on other inputs, for whatever
-    /// values of which it holds. A counterexample is a valuation of X.
-    pub fn covers(&mut self, guard: Lit, interrupt: &Interrupt, counts: &mut Counts) -> Truth {
-        counts.formulas += 1;
-        let mut candidates = Player::new(interrupt);
-        let mut answers = Player::new(interrupt);
-        candidates.holds(&self.aig, guard);
-        self.answered.iter().for_each(|&known| candidates.holds(&self.aig, !known));
+        closed.into_iter().for_each(|part| candidates.holds(&self.aig, !part));
         let truth = loop {
             match candidates.solver.solve([]) {
                 Answer::Stopped => break Truth::Stopped,
                 Answer::Unsat => break Truth::True,
                 Answer::Sat => {}
             }
-            let candidate: Vec<bool> = self.points.iter().map(|&lit| candidates.value(lit)).collect();
-            match answers.answer(self, &candidate) {
+            let candidate: Vec<bool> = self.forall.iter().map(|&lit| candidates.value(lit)).collect();
+            match answers.answer(&self, &candidate) {
                 Answer::Stopped => break Truth::Stopped,
                 Answer::Unsat => break Truth::False(candidate),
                 Answer::Sat => {}
@@ -127,11 +89,10 @@ impl Shadow {
             counts.rounds += 1;
             let before = self.aig.len();
             let values = self.aig.evaluate(|at| answers.value(Lit::positive(at)));
-            let set = self.sets.iter().find(|(set, _)| values.get(*set));
-            let (set, exists) = set.expect("one of the sets has the answer");
-            let answered = Definitions::new(&mut self.aig, exists, values).answer(*set);
+            let part = open.iter().copied().find(|&part| values.get(part));
+            let part = part.expect("the closed parts do not hold for a candidate");
+            let answered = Definitions::new(&mut self.aig, &self.exists, values).answer(part);
             candidates.holds(&self.aig, !answered);
-            self.answered.push(answered);
             if !interrupt(((self.aig.len() - before) / NODES) as u64) {
                 break Truth::Stopped;
             }
@@ -159,11 +120,11 @@ impl<'i> Player<'i> {
     }
 
     /// Looks for an answer to a candidate.
-    fn answer(&mut self, shadow: &Shadow, candidate: &[bool]) -> Answer {
-        let Shadow { aig, points, any, .. } = shadow;
-        let fixed = points.iter().zip(candidate).map(|(&lit, &value)| if value { lit } else { !lit });
+    fn answer(&mut self, formula: &Formula, candidate: &[bool]) -> Answer {
+        let Formula { aig, forall, phi, .. } = formula;
+        let fixed = forall.iter().zip(candidate).map(|(&lit, &value)| if value { lit } else { !lit });
         let assumed: Vec<_> =
-            fixed.chain([*any]).map(|lit| self.cnf.literal(aig, &mut self.solver, lit)).collect();
+            fixed.chain([*phi]).map(|lit| self.cnf.literal(aig, &mut self.solver, lit)).collect();
         self.solver.solve(assumed)
     }
 

@@ -19,7 +19,8 @@ use super::world::World;
 use crate::verdict::Why;
 use postbop_ir::LocId;
 use postbop_kit::aig::{Aig, Images, Lit, Node};
-use postbop_kit::qbf::{Shadow, Truth};
+use postbop_kit::qbf::{Formula, Truth};
+use std::collections::BTreeSet;
 
 /// So many of the path edges found last are compared by a solver, before quantifiers.
 const RECENT: usize = 4;
@@ -36,58 +37,15 @@ pub enum Place {
 }
 
 /// The path edges at one place: guards and bits.
-#[derive(Default)]
-pub struct Known {
-    all: Vec<(Lit, Vec<Lit>)>,
-    pairs: Option<Pairs>,
-}
-
-/// The pairs that path edges stand for.
-struct Pairs {
-    shadow: Shadow,
-    /// The nodes of the entry's inputs, if it matters how it was entered, and what stands for them.
-    inputs: Images,
-    /// What stands for the bits.
-    bits: Vec<Lit>,
-    /// How many path edges are in it.
-    count: usize,
-}
-
-impl Pairs {
-    fn new(entry: &Entry, bits: usize) -> Self {
-        let mut aig = Aig::default();
-        let shared = entry.inputs.iter().filter(|lit| entry.is_called && !lit.is_constant());
-        let shared: Vec<(usize, Lit)> = shared.map(|lit| (lit.node(), aig.input())).collect();
-        let bits: Vec<Lit> = (0..bits).map(|_| aig.input()).collect();
-        let points = shared.iter().map(|(_, lit)| *lit).chain(bits.iter().copied()).collect();
-        let shadow = Shadow::new(aig, points);
-        Pairs { shadow, inputs: shared.into_iter().collect(), bits, count: 0 }
-    }
-
-    /// A path edge as a function of pairs and choices, and these choices.
-    fn import(&mut self, entry: &Entry, guard: Lit, bits: &[Lit]) -> (Lit, Vec<Lit>) {
-        let mut map = self.inputs.clone();
-        let cone = entry.aig.cone(bits.iter().copied().chain([guard]));
-        let is_choice = |at: &&usize| entry.aig.node(**at) == Node::Input && !self.inputs.has(**at);
-        let choices: Vec<Lit> = cone.iter().filter(is_choice).map(|&at| Lit::positive(at)).collect();
-        let aig = &mut self.shadow.aig;
-        aig.import(&entry.aig, &cone, &mut map);
-        let mut set = map.of(guard);
-        for (&own, &bit) in self.bits.iter().zip(bits) {
-            let same = aig.iff(own, map.of(bit));
-            set = aig.and(set, same);
-        }
-        (set, choices.into_iter().map(|choice| map.of(choice)).collect())
-    }
-}
+pub type Known = Vec<(Lit, Vec<Lit>)>;
 
 impl World<'_, '_> {
     /// Whether a path edge has a pair that those before, at the same place, have not; if so it is noted.
     pub fn is_new(&mut self, entry: u32, place: Place, guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
         let mut known = self.known.remove(&(entry, place)).unwrap_or_default();
-        let is_new = self.compare(entry, &mut known, guard, bits);
+        let is_new = self.differs(entry, &known, guard, bits);
         if let Ok(true) = is_new {
-            known.all.push((guard, bits.to_vec()));
+            known.push((guard, bits.to_vec()));
         } else {
             self.counts.subsumed += 1;
         }
@@ -100,11 +58,11 @@ impl World<'_, '_> {
         self.known.retain(|(other, _), _| *other != entry);
     }
 
-    fn compare(&mut self, entry: u32, known: &mut Known, guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
-        if known.all.is_empty() {
+    fn differs(&mut self, entry: u32, known: &[(Lit, Vec<Lit>)], guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
+        if known.is_empty() {
             return Ok(true);
         }
-        if known.all.iter().any(|other| other.0 == guard && other.1 == bits) {
+        if known.iter().any(|other| other.0 == guard && other.1 == bits) {
             return Ok(false);
         }
         if self.differs_from_constants(entry, known, guard, bits) {
@@ -113,7 +71,7 @@ impl World<'_, '_> {
         let aig = &mut self.entries[entry as usize].aig;
         let before = aig.len();
         let mut claims = vec![guard];
-        for (other, theirs) in known.all.iter().rev().take(RECENT) {
+        for (other, theirs) in known.iter().rev().take(RECENT) {
             let same = theirs.iter().zip(bits).fold(*other, |all, (&a, &b)| {
                 let same = aig.iff(a, b);
                 aig.and(all, same)
@@ -125,33 +83,20 @@ impl World<'_, '_> {
         if !self.can_hold(entry, &claims)? {
             return Ok(false);
         }
-        let own = &self.entries[entry as usize];
-        let pairs = known.pairs.get_or_insert_with(|| Pairs::new(own, bits.len()));
-        let before = pairs.shadow.aig.len();
-        for (guard, bits) in &known.all[pairs.count..] {
-            let (set, choices) = pairs.import(own, *guard, bits);
-            pairs.shadow.add(set, choices);
-        }
-        pairs.count = known.all.len();
-        let (set, choices) = pairs.import(own, guard, bits);
-        let made = pairs.shadow.aig.len() - before;
-        self.made(made)?;
-        match pairs.shadow.covers(set, &self.interrupt, &mut self.counts.qbf) {
+        let formula = comparison(&self.entries[entry as usize], guard, bits, known);
+        self.made(formula.aig.len())?;
+        match formula.decide(&self.interrupt, &mut self.counts.qbf) {
             Truth::True => Ok(false),
-            Truth::False(_) => {
-                pairs.shadow.add(set, choices);
-                pairs.count += 1;
-                Ok(true)
-            }
+            Truth::False(_) => Ok(true),
             Truth::Stopped => Err(self.why()),
         }
     }
 
     /// Whether a valuation shows that a path edge has bits that are constant, and different, in all others.
-    fn differs_from_constants(&mut self, entry: u32, known: &Known, guard: Lit, bits: &[Lit]) -> bool {
+    fn differs_from_constants(&mut self, entry: u32, known: &[(Lit, Vec<Lit>)], guard: Lit, bits: &[Lit]) -> bool {
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let mut new = probe.word(aig, guard);
-        for other in &known.all {
+        for other in known {
             let constant = other.1.iter().zip(bits).filter(|(other, _)| other.is_constant());
             new &= constant.fold(0, |word, (&other, &own)| {
                 word | (probe.word(aig, own) ^ if other == Lit::TRUE { !0 } else { 0 })
@@ -159,4 +104,34 @@ impl World<'_, '_> {
         }
         new != 0
     }
+}
+
+/// The formula of equation 8: for all inputs and choices for which the guard holds there are other choices such that one
+/// of the others has the same bits.
+fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, Vec<Lit>)]) -> Formula {
+    let mut aig = Aig::default();
+    // Where it does not matter how the procedure was entered, its inputs are choices.
+    let shared = entry.inputs.iter().filter(|lit| entry.is_called && !lit.is_constant());
+    let shared: BTreeSet<usize> = shared.map(|lit| lit.node()).collect();
+    let mut one: Images = shared.iter().map(|&at| (at, aig.input())).collect();
+    let mut other = one.clone();
+    let is_choice = |at: &&usize| entry.aig.node(**at) == Node::Input && !shared.contains(at);
+    let cone = entry.aig.cone(bits.iter().copied().chain([guard]));
+    aig.import(&entry.aig, &cone, &mut one);
+    let mut forall: Vec<Lit> = shared.iter().map(|&at| one.of(Lit::positive(at))).collect();
+    forall.extend(cone.iter().filter(is_choice).map(|&at| one.of(Lit::positive(at))));
+    let all = known.iter().flat_map(|(guard, bits)| bits.iter().copied().chain([*guard]));
+    let cone = entry.aig.cone(all);
+    aig.import(&entry.aig, &cone, &mut other);
+    let exists: Vec<Lit> = cone.iter().filter(is_choice).map(|&at| other.of(Lit::positive(at))).collect();
+    let mut phi = !one.of(guard);
+    for (guard, theirs) in known {
+        let mut same = other.of(*guard);
+        for (&own, &their) in bits.iter().zip(theirs) {
+            let equal = aig.iff(one.of(own), other.of(their));
+            same = aig.and(same, equal);
+        }
+        phi = aig.or(phi, same);
+    }
+    Formula { aig, forall, exists, phi }
 }
