@@ -58,7 +58,13 @@ impl World<'_, '_> {
         self.known.retain(|(other, _), _| *other != entry);
     }
 
-    fn differs(&mut self, entry: u32, known: &[(Lit, Vec<Lit>)], guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
+    fn differs(
+        &mut self,
+        entry: u32,
+        known: &[(Lit, Vec<Lit>)],
+        guard: Lit,
+        bits: &[Lit],
+    ) -> Result<bool, Why> {
         if known.is_empty() {
             return Ok(true);
         }
@@ -93,7 +99,13 @@ impl World<'_, '_> {
     }
 
     /// Whether a valuation shows that a path edge has bits that are constant, and different, in all others.
-    fn differs_from_constants(&mut self, entry: u32, known: &[(Lit, Vec<Lit>)], guard: Lit, bits: &[Lit]) -> bool {
+    fn differs_from_constants(
+        &mut self,
+        entry: u32,
+        known: &[(Lit, Vec<Lit>)],
+        guard: Lit,
+        bits: &[Lit],
+    ) -> bool {
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let mut new = probe.word(aig, guard);
         for other in known {

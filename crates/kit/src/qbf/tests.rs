@@ -1,9 +1,7 @@
-//! Room `kit`: random formulas against tables of all valuations, and against another solver.
+//! Room `kit`: random formulas against tables of all valuations.
 
 use super::*;
 use crate::aig::tests::{INPUTS, ROWS, graph, next, pick};
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 /// A random formula over six inputs, and whether it is true. Some compare sets of valuations, as engines do, some are anything.
 fn random(seed: &mut u64) -> (Formula, Result<(), Vec<usize>>) {
@@ -136,30 +134,4 @@ fn what_is_exported_is_the_formula() {
         *(if expected.is_ok() { &mut right } else { &mut wrong }) += 1;
     }
     assert!(right > 300 && wrong > 300, "{right} true, {wrong} false");
-}
-
-/// DepQBF's exit status: 10 is true, 20 is false.
-fn depqbf(text: &str) -> Option<i32> {
-    let mut child = Command::new("depqbf")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
-    child.wait().ok()?.code()
-}
-
-#[test]
-fn depqbf_agrees() {
-    if depqbf("p cnf 1 1\ne 1 0\n1 0\n").is_none() {
-        println!("not tried: there is no depqbf here");
-        return;
-    }
-    for start in 0..1_000u64 {
-        let (formula, _) = random(&mut (start * 17 + 5));
-        let theirs = depqbf(&formula.qdimacs());
-        let ours = formula.decide(&patient(), &mut Counts::default());
-        assert_eq!(theirs, Some(if ours == Truth::True { 10 } else { 20 }), "seed {start}");
-    }
 }
