@@ -42,20 +42,15 @@ pub type Known = Vec<(Lit, Vec<Lit>)>;
 impl World<'_, '_> {
     /// Whether a path edge has a pair that those before, at the same place, have not; if so it is noted.
     pub fn is_new(&mut self, entry: u32, place: Place, guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
-        let mut known = self.known.remove(&(entry, place)).unwrap_or_default();
+        let mut known = self.entries[entry as usize].known.remove(&place).unwrap_or_default();
         let is_new = self.differs(entry, &known, guard, bits);
         if let Ok(true) = is_new {
             known.push((guard, bits.to_vec()));
         } else {
             self.counts.subsumed += 1;
         }
-        self.known.insert((entry, place), known);
+        self.entries[entry as usize].known.insert(place, known);
         is_new
-    }
-
-    /// Forgets what is known of an entry that was given up.
-    pub fn forget(&mut self, entry: u32) {
-        self.known.retain(|(other, _), _| *other != entry);
     }
 
     fn differs(

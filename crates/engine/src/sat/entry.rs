@@ -15,11 +15,13 @@
 //! \[sat-summaries\] definitions 5 and 6. # Departures: the entry valuation is a cube and not a list of functions, so applying a
 //! summary edge substitutes, and whether it is applicable needs no quantifiers; see [`super::worklist`].
 
+use super::covered::{Known, Place};
 use super::probe::Probe;
 use super::regions::Regions;
 use super::step::{Choices, Step, either, merge};
 use postbop_ir::{EdgeId, LocId, ProcId};
 use postbop_kit::aig::{Aig, Lit, Values};
+use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
 /// Where control can be: a guard, and functions for all bits of the procedure's fields.
@@ -145,6 +147,8 @@ pub struct Entry<'i> {
     pub origins: Vec<Origin>,
     /// The path edges that were not followed yet, by the places of their locations.
     pub pending: BTreeMap<u32, Vec<Symbolic>>,
+    /// The path edges that others are compared with.
+    pub known: HashMap<Place, Known>,
     /// The calls.
     pub calls: Vec<Call>,
     /// The summary edges.
@@ -181,6 +185,7 @@ impl Entry<'_> {
             probe: Probe::default(),
             origins: vec![Origin::Entry],
             pending: BTreeMap::new(),
+            known: HashMap::default(),
             calls: Vec::new(),
             summaries: Vec::new(),
             failures: Vec::new(),

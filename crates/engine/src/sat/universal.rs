@@ -40,6 +40,7 @@ use postbop_ir::{Action, LocId, ProcId, Program};
 use postbop_kit::aig::Lit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 /// The most nodes of a procedure's functions, the most rounds of a loop, and the most work for a procedure.
@@ -86,10 +87,10 @@ fn callees(program: &Program) -> HashMap<ProcId, HashSet<ProcId>> {
     let mut reached: HashMap<ProcId, HashSet<ProcId>> = HashMap::default();
     let mut stack = vec![program.main()];
     while let Some(proc) = stack.pop() {
-        if !reached.contains_key(&proc) {
+        if let Entry::Vacant(place) = reached.entry(proc) {
             let own = direct.remove(&proc).unwrap_or_default();
             stack.extend(&own);
-            reached.insert(proc, own);
+            place.insert(own);
         }
     }
     reached

@@ -120,7 +120,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
         let (entry, start) = self.world.enter(proc, fixed);
         if let Some(before) = self.current.insert(proc, entry) {
             self.world.entries[before as usize].pending.clear();
-            self.world.forget(before);
+            self.world.entries[before as usize].known.clear();
         }
         self.arrive(entry, self.world.regions.program.procs()[proc].entry, start);
         entry

@@ -10,7 +10,6 @@
 //!
 //! \[sat-summaries\] equations 6 and 7.
 
-use super::covered::{Known, Place};
 use super::entry::{Call, Entry, FailedBy, Failure, Origin, Summary, Symbolic};
 use super::regions::Regions;
 use crate::budget::Meter;
@@ -23,6 +22,7 @@ use postbop_kit::qbf;
 use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::cell::Cell;
+use std::collections::hash_map::Entry::Vacant;
 use std::rc::Rc;
 
 /// So many nodes of functions are made with the work of one step of a solver.
@@ -47,8 +47,6 @@ pub struct World<'i, 'a> {
     /// The entries.
     pub entries: Vec<Entry<'i>>,
     orders: HashMap<ProcId, Rc<Order>>,
-    /// The path edges that others are compared with.
-    pub(super) known: HashMap<(u32, Place), Known>,
     /// The procedures that something calls.
     called: HashSet<ProcId>,
     /// All targets, and those that count no longer.
@@ -96,7 +94,6 @@ impl<'i, 'a> World<'i, 'a> {
             ration,
             entries: Vec::new(),
             orders: HashMap::default(),
-            known: HashMap::default(),
             called,
             targets,
             off: HashSet::default(),
@@ -141,10 +138,10 @@ impl<'i, 'a> World<'i, 'a> {
             let mut next: HashMap<u32, Vec<u32>> = HashMap::default();
             let mut stack = vec![program.procs()[proc].entry];
             while let Some(loc) = stack.pop() {
-                if !next.contains_key(&loc.0) {
+                if let Vacant(place) = next.entry(loc.0) {
                     let to: Vec<LocId> =
                         program.leaving(loc).iter().map(|&edge| program.edges()[edge].to).collect();
-                    next.insert(loc.0, to.iter().map(|to| to.0).collect());
+                    place.insert(to.iter().map(|to| to.0).collect());
                     stack.extend(to);
                 }
             }

@@ -9,7 +9,7 @@ fn random(seed: &mut u64) -> (Formula, Result<(), Vec<usize>>) {
     let split = next(seed) % 64;
     let is_forall = |at: usize| split >> at & 1 != 0;
     let mut root = pick(&all, seed);
-    if next(seed) % 3 > 0 {
+    if !next(seed).is_multiple_of(3) {
         // guard => other guard, and pairs of functions are equal
         let mut equal = pick(&all, seed);
         for _ in 0..next(seed) % 4 {
