@@ -20,6 +20,7 @@ use crate::verdict::Why;
 use postbop_ir::LocId;
 use postbop_kit::aig::{Aig, Images, Lit, Node};
 use postbop_kit::qbf::{Formula, Truth};
+use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeSet;
 
 /// So many of the path edges found last are compared by a solver, before quantifiers.
@@ -36,16 +37,46 @@ pub enum Place {
     Target(LocId),
 }
 
-/// The path edges at one place: guards and bits.
-pub type Known = Vec<(Lit, Vec<Lit>)>;
+/// The path edges at one place.
+#[derive(Default)]
+pub struct Known {
+    /// Guards and bits.
+    all: Vec<(Lit, Vec<Lit>)>,
+    /// Those all of whose bits are constant, by these bits; and the others.
+    constant: HashMap<Vec<Lit>, Vec<u32>>,
+    other: Vec<u32>,
+}
+
+impl Known {
+    fn insert(&mut self, guard: Lit, bits: &[Lit]) {
+        let number = self.all.len() as u32;
+        self.all.push((guard, bits.to_vec()));
+        match bits.iter().all(|bit| bit.is_constant()) {
+            true => self.constant.entry(bits.to_vec()).or_default().push(number),
+            false => self.other.push(number),
+        }
+    }
+
+    /// Those that may have something in common with a path edge.
+    fn like(&self, bits: &[Lit]) -> Vec<(Lit, &[Lit])> {
+        let path_edge = |&at: &u32| (self.all[at as usize].0, &self.all[at as usize].1[..]);
+        match bits.iter().all(|bit| bit.is_constant()) {
+            true => {
+                let same = self.constant.get(bits).into_iter().flatten();
+                self.other.iter().chain(same).map(path_edge).collect()
+            }
+            false => self.all.iter().map(|(guard, bits)| (*guard, &bits[..])).collect(),
+        }
+    }
+}
 
 impl World<'_, '_> {
     /// Whether a path edge has a pair that those before, at the same place, have not; if so it is noted.
     pub fn is_new(&mut self, entry: u32, place: Place, guard: Lit, bits: &[Lit]) -> Result<bool, Why> {
         let mut known = self.entries[entry as usize].known.remove(&place).unwrap_or_default();
-        let is_new = self.differs(entry, &known, guard, bits);
+        let is_new = self.differs(entry, &known.like(bits), guard, bits);
         if let Ok(true) = is_new {
-            known.push((guard, bits.to_vec()));
+            known.insert(guard, bits);
         } else {
             self.counts.subsumed += 1;
         }
@@ -56,7 +87,7 @@ impl World<'_, '_> {
     fn differs(
         &mut self,
         entry: u32,
-        known: &[(Lit, Vec<Lit>)],
+        known: &[(Lit, &[Lit])],
         guard: Lit,
         bits: &[Lit],
     ) -> Result<bool, Why> {
@@ -97,7 +128,7 @@ impl World<'_, '_> {
     fn differs_from_constants(
         &mut self,
         entry: u32,
-        known: &[(Lit, Vec<Lit>)],
+        known: &[(Lit, &[Lit])],
         guard: Lit,
         bits: &[Lit],
     ) -> bool {
@@ -115,7 +146,7 @@ impl World<'_, '_> {
 
 /// The formula of equation 8: for all inputs and choices for which the guard holds there are other choices such that one
 /// of the others has the same bits.
-fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, Vec<Lit>)]) -> Formula {
+fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, &[Lit])]) -> Formula {
     let mut aig = Aig::default();
     // Where it does not matter how the procedure was entered, its inputs are choices.
     let shared = entry.inputs.iter().filter(|lit| entry.is_called && !lit.is_constant());
@@ -134,7 +165,7 @@ fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, Vec<Lit>)]
     let mut phi = !one.of(guard);
     for (guard, theirs) in known {
         let mut same = other.of(*guard);
-        for (&own, &their) in bits.iter().zip(theirs) {
+        for (&own, &their) in bits.iter().zip(*theirs) {
             let equal = aig.iff(one.of(own), other.of(their));
             same = aig.and(same, equal);
         }
