@@ -162,7 +162,7 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// Whether the work may go on after these nodes were made.
     pub fn made(&self, nodes: usize) -> Result<(), Why> {
-        if (self.interrupt)((nodes / NODES) as u64) { Ok(()) } else { Err(self.why()) }
+        if (self.interrupt)((nodes / NODES) as u64 + 1) { Ok(()) } else { Err(self.why()) }
     }
 
     /// Whether functions of an entry can hold at once.
