@@ -237,7 +237,7 @@ fn timed(
     Ok(Measured { ended, milliseconds, said })
 }
 
-/// Runs a command to its end, or ends it when it takes too long; whether it ended by itself.
+/// Runs a command to its end, or ends it when it takes too long. Returns whether it ended by itself.
 fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
     let start = Instant::now();
     let problem = |problem: std::io::Error| problem.to_string();
@@ -361,7 +361,8 @@ mod tests {
     fn noise_is_measured_briefly() {
         for trial in trials(&plan(Some("scope"), None)).unwrap() {
             assert_eq!(trial.timeout, NOISY_TIMEOUT);
-            assert_eq!(trial.engines, ["explicit", "summary", "sat", "auto"]);
+            assert!(trial.engines.iter().any(|engine| engine == "auto") && trial.engines.len() > 1);
+            assert!(trial.engines.iter().all(|engine| !engine.starts_with("fixpoint")));
         }
         for trial in trials(&plan(Some("scope"), Some("fixpoint:ef"))).unwrap() {
             assert_eq!(trial.engines, ["fixpoint:ef"]);
@@ -371,7 +372,7 @@ mod tests {
     #[test]
     fn algorithms_stand_beside_engines() {
         let named = |engine: Option<&str>| engines(&plan(None, engine));
-        assert!(named(None).unwrap().starts_with(&["explicit".into(), "summary".into()]));
+        assert_eq!(named(None).unwrap().len(), postbop_engine::engines().len() + 1);
         assert_eq!(named(Some("fixpoint")).unwrap().len(), LIBRARY.len());
         assert_eq!(named(Some("fixpoint:ef")).unwrap(), ["fixpoint:ef"]);
         assert!(named(Some("ef")).is_err() && named(Some("fixpoint:nosuch")).is_err());

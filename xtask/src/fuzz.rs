@@ -18,11 +18,13 @@ pub use score::Score;
 
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
-use postbop_engine::{Answer, Budget, EngineChoice, Reordered, Silent, Verdict, Why, engines, verify};
+use postbop_engine::{
+    Answer, Blocked, Budget, EngineChoice, Reordered, Silent, Verdict, Why, engines, verify,
+};
 use postbop_front::{Options, Severity};
 use postbop_ir::bfs::{Found, bfs};
 use postbop_ir::oracle::oracle;
-use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, text};
+use postbop_ir::{Edge, Length, LocId, Prefer, Program, Query, Task, text};
 use std::time::{Duration, Instant};
 
 /// The most facts the oracle may derive, and configurations the breadth-first search may visit.
@@ -352,6 +354,10 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
             if let Some(what) = { given }.find_map(flaw) {
                 return Err(format!("engine {name}: {what}"));
             }
+            let wrong = |blocked: &Blocked| decided.wrongly_blocked(blocked, effort);
+            if let Some(what) = report.blocked.iter().find_map(wrong) {
+                return Err(format!("engine {name}: {what}"));
+            }
         }
     }
     Ok(score)
@@ -370,6 +376,14 @@ impl Decided<'_> {
         let query = &self.queries[at].name;
         let said = || said(answer);
         (!agrees).then(|| format!("{query} {}, but the oracle says {least:?}, guard {guard:?}", said()))
+    }
+
+    /// What is wrong with an assumption that no run is said to get past.
+    fn wrongly_blocked(&self, blocked: &Blocked, effort: Effort) -> Option<String> {
+        let &Edge { from, to, .. } = &self.program.edges()[blocked.edge];
+        let ends = oracle(self.program, &[&[from], &[to]], effort.facts).ok()?;
+        let agrees = ends[1].is_none() && blocked.reached.is_none_or(|reached| reached == ends[0].is_some());
+        (!agrees).then(|| format!("{blocked:?}, but the oracle says {ends:?} of both its ends"))
     }
 }
 

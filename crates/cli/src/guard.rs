@@ -72,7 +72,7 @@ pub struct Guard(Option<Sender<()>>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The thread ends when nobody can send to it any more.
+        // The thread ends when its channel is closed.
         self.0 = None;
     }
 }

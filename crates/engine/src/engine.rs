@@ -71,7 +71,7 @@ pub trait Engine: Sync {
 pub fn may_tell(stopped: Option<&Why>, work: u64, budget: &Budget) -> bool {
     match stopped {
         None | Some(Why::First) => budget.wins(work),
-        // The time is up for both: one of them tells what it has.
+        // The time is up for all of them: one tells what it has.
         Some(Why::Time(_) | Why::Cancelled) => budget.claims(),
         Some(_) => {
             budget.gives_up();

@@ -68,6 +68,7 @@
 //! }
 //! ```
 
+mod assumptions;
 mod budget;
 mod encode;
 mod engine;
@@ -91,5 +92,5 @@ pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines,
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
 pub use threads::script::Script;
-pub use verdict::{Answer, Proof, Report, Stats, Verdict, Why};
+pub use verdict::{Answer, Blocked, Proof, Report, Stats, Verdict, Why};
 pub use verify::{EngineChoice, verify};

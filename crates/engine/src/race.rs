@@ -52,7 +52,7 @@ impl Race {
         self.states.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A runner has done so much work; whether it can still win.
+    /// A runner has done so much work. Returns whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
         let before = self.work[runner].swap(work, Ordering::Relaxed);
         let mut can_win = true;

@@ -68,15 +68,15 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What an engine may do before the other one gets its turn, in its own units: so much, and so much per edge of the
-/// program.
+/// What the engine on trial may do before the others get their turns, in its own units: so much, and so much per edge of
+/// the program.
 const TRIAL: (u64, u64) = (100_000, 60);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 2;
 const SAT: u64 = 24;
-/// By how much each turn is longer than the last one.
+/// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 
 /// An engine, and how much a unit of its work counts.
@@ -89,17 +89,20 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
     };
     let engines = willing(question, engines, board);
-    let Some((first, _)) = engines.first() else { return };
+    let Some(&(first, _)) = engines.first() else { return };
     if let Err(why) = budget.allows(room(&question.task)) {
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
         return;
     }
-    let reduced = first.wants().reduced.then(|| reduce(&question.task));
-    let program = reduced.as_ref().map_or(question.task.program, |reduced| reduced.task().program);
-    let prepared = &Prepared::new(program);
+    let reduced = engines.iter().any(|(engine, _)| engine.wants().reduced).then(|| reduce(&question.task));
+    let as_written = Prepared::new(question.task.program);
+    let smaller = reduced.as_ref().map(|reduced| (reduced, Prepared::new(reduced.task().program)));
     let board = &Mutex::new(board);
     let ask = |engine: &dyn Engine, budget: &Budget| {
-        Asked { question, reduced: reduced.as_ref(), prepared, engine, budget }.ask(board)
+        let smaller = smaller.as_ref().filter(|_| engine.wants().reduced);
+        let reduced = smaller.map(|(reduced, _)| *reduced);
+        let prepared = smaller.map_or(&as_written, |(_, prepared)| prepared);
+        Asked { question, reduced, prepared, engine, budget }.ask(board)
     };
     let over = || lock(board).is_over();
     if let [(only, _)] = engines[..] {
@@ -107,7 +110,6 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         return;
     }
     let trial = TRIAL.0 + TRIAL.1 * question.task.program.edges().len() as u64;
-    let (first, _) = engines[0];
     if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
         return;
     }
@@ -123,7 +125,7 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
                 });
             }
         });
-        // Where the memory was not enough for both it may be enough for one; what that one finds then stands.
+        // Where the memory was not enough for all it may be enough for one; what that one finds then stands.
         if !over() {
             ask(first, budget);
         }
@@ -153,7 +155,7 @@ pub fn answer_by(
     }
 }
 
-/// Lets engines work one after the other, each time with a larger share, until there is nothing left to ask.
+/// Lets engines work one after the other, round by round with larger shares, until there is nothing left to ask.
 fn take_turns(
     mut engines: Vec<Candidate>,
     trial: u64,
@@ -222,13 +224,13 @@ struct Asked<'q, 'p> {
 }
 
 impl Asked<'_, '_> {
-    /// Asks about what is open; whether there is something left to ask.
+    /// Asks the open queries. Returns whether there is one left to ask.
     fn ask(&self, board: &Shared) -> bool {
         let Question { task, numbers, .. } = self.question;
         let all = self.reduced.map_or(*task, Reduced::task);
         let is_open = |at: &usize| self.is_open(*at, &lock(board));
         let open: Vec<usize> = (0..numbers.len()).filter(is_open).collect();
-        if open.is_empty() {
+        if !open.iter().any(|&at| self.is_worth(at)) {
             return false;
         }
         let queries: Vec<Query> = open.iter().map(|&at| all.queries[at].clone()).collect();
@@ -255,7 +257,13 @@ impl Asked<'_, '_> {
                 unsaid.for_each(|(_, &at)| lock(board).unknown(numbers[at], Why::EngineBug(message.clone())));
             }
         }
-        (0..numbers.len()).any(|at| is_open(&at))
+        (0..numbers.len()).any(|at| self.is_worth(at) && is_open(&at))
+    }
+
+    /// Whether an engine is asked for the sake of a query: not if that is only about a guard.
+    fn is_worth(&self, at: usize) -> bool {
+        let query = &self.question.task.queries[at];
+        query.has_target() || query.guard.is_empty()
     }
 
     /// Whether a query of the question is still to be asked.
@@ -299,7 +307,7 @@ impl Asked<'_, '_> {
     }
 }
 
-/// Hears an engine, and puts what stands on the board.
+/// Hears an engine, and puts its findings on the board.
 struct Hearing<'h, 'p, 'b, 'a, 'o> {
     asked: &'h Asked<'h, 'p>,
     board: &'h Shared<'b, 'a, 'o>,
@@ -322,7 +330,12 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
         let board = &mut **lock(self.board);
         board.engine = self.asked.name();
         match (finding, counts) {
-            (Finding::Holds { guarded }, Counts::Both) => board.holds(number, *within, guarded),
+            (Finding::Holds { guarded }, Counts::Both) => {
+                // An engine that does not look for guards need not, where control cannot get to one.
+                let at = self.open[query];
+                let dead = self.asked.reduced.is_some_and(|reduced| reduced.unreachable[at]);
+                board.holds(number, *within, guarded.or(dead.then_some(false)));
+            }
             (Finding::Holds { .. }, Counts::Holds) => board.holds(number, *within, None),
             (Finding::Holds { .. }, Counts::Explored) => board.explored(number, *within),
             (Finding::Holds { .. }, Counts::Violations) => {

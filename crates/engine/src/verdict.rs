@@ -1,7 +1,8 @@
 //! Room `engine`: what comes out of [`crate::verify`].
 
 use postbop_ir::replay::Changes;
-use postbop_ir::{Bound, Trace};
+use postbop_ir::{Bound, EdgeId, Trace};
+use rustc_hash::FxHashMap as HashMap;
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
@@ -106,6 +107,17 @@ pub struct Report {
     pub engine: &'static str,
     /// What the engine counted.
     pub stats: Stats,
+    /// The assumptions that no run gets past, if that came to light and some property is vacuous.
+    pub blocked: Vec<Blocked>,
+}
+
+/// An assumption that no run gets past.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// The assumption.
+    pub edge: EdgeId,
+    /// Whether a run comes to it. None if that is not known.
+    pub reached: Option<bool>,
 }
 
 impl Report {
@@ -119,15 +131,20 @@ impl Report {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
     rows: Vec<(Cow<'static, str>, u64)>,
+    /// The row of each name: formula files have counters for every relation.
+    known: HashMap<Cow<'static, str>, usize>,
 }
 
 impl Stats {
     /// Counts so much more under a name.
     pub fn add(&mut self, name: impl Into<Cow<'static, str>>, value: u64) {
         let name = name.into();
-        match self.rows.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => *sum += value,
-            None => self.rows.push((name, value)),
+        match self.known.get(&name) {
+            Some(&row) => self.rows[row].1 += value,
+            None => {
+                self.known.insert(name.clone(), self.rows.len());
+                self.rows.push((name, value));
+            }
         }
     }
 
@@ -143,7 +160,7 @@ impl Stats {
 
     /// A counter, if it was counted.
     pub fn get(&self, name: &str) -> Option<u64> {
-        self.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+        self.known.get(name).map(|&row| self.rows[row].1)
     }
 }
 

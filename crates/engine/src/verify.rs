@@ -10,13 +10,14 @@
 //!
 //! The answers stand on a [`Board`], one row for each query. A row is settled once, and the observer is told at once.
 
+use crate::assumptions::{assumptions, blocked, watch};
 use crate::budget::{Budget, Observer, Progress, Tick};
 use crate::engine::{Engine, Unsupported, asks_to_reach, engine};
 use crate::threads;
 use crate::turns::{self, Question};
 use crate::verdict::{Answer, Report, Stats, Verdict, Why};
-use postbop_ir::replay::complete;
-use postbop_ir::{Ask, Bound, LocId, Program, Query, Task, Trace};
+use postbop_ir::replay::{PATIENCE, complete};
+use postbop_ir::{Ask, Bound, EdgeId, LocId, Program, Query, Task, Trace};
 
 /// Which engine is to answer.
 #[derive(Clone, Copy, Default)]
@@ -37,10 +38,13 @@ impl EngineChoice {
 
 /// Answers a task.
 pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut dyn Observer) -> Report {
-    let queries: Vec<Query> =
+    let mut queries: Vec<Query> =
         task.queries.iter().map(|query| reachable_targets(task.program, query)).collect();
+    let shown = queries.len();
+    let watched = if looks_for_guards(task, choice) { assumptions(task.program) } else { Vec::new() };
+    queries.extend(watch(task.program, &watched));
     let task = Task { queries: &queries, ..*task };
-    let mut board = Board::new(task, observer);
+    let mut board = Board { shown, ..Board::new(task, observer) };
     if let Err(Unsupported(what)) = asks_to_reach(&task) {
         let all = 0..task.queries.len();
         all.for_each(|query| board.unknown(query, Why::Unsupported(what.clone())));
@@ -50,7 +54,16 @@ pub fn verify(task: &Task, choice: EngineChoice, budget: &Budget, observer: &mut
         threads::answer(&task, choice, budget, &mut board);
     }
     board.out_of_means(budget);
-    board.report()
+    board.report(&watched)
+}
+
+/// Whether engines say which guards are reached, and one may be vacuous.
+fn looks_for_guards(task: &Task, choice: EngineChoice) -> bool {
+    let reduced = match choice {
+        EngineChoice::Auto => true,
+        EngineChoice::Only(engine) => engine.wants().reduced,
+    };
+    reduced && task.program.is_sequential() && task.queries.iter().any(|query| !query.guard.is_empty())
 }
 
 /// The query without locations that no run is ever at: exits. A return leads straight to where the call goes on; only in a
@@ -73,6 +86,8 @@ pub struct Board<'a, 'o> {
     /// The task about the program as written.
     pub task: Task<'a>,
     answers: Vec<Answer>,
+    /// How many of the answers are told; the others are about assumptions.
+    shown: usize,
     settled: usize,
     observer: &'o mut dyn Observer,
     /// The engine at work, which the next answer is credited to.
@@ -88,7 +103,8 @@ impl<'a, 'o> Board<'a, 'o> {
     pub fn new(task: Task<'a>, observer: &'o mut dyn Observer) -> Self {
         let open = |query: &Query| Answer::new(&query.name, "none", Verdict::Unknown(Why::Effort));
         let answers = task.queries.iter().map(open).collect();
-        Board { task, answers, settled: 0, observer, engine: "none", stats: Stats::default(), waits: false }
+        let (shown, engine, stats) = (task.queries.len(), "none", Stats::default());
+        Board { task, answers, shown, settled: 0, observer, engine, stats, waits: false }
     }
 
     /// Whether a query is worth asking again: it has no answer, and another engine or a larger share may find one.
@@ -123,12 +139,15 @@ impl<'a, 'o> Board<'a, 'o> {
         let (engine, row) = (self.engine, &mut self.answers[query]);
         let explored = row.explored.filter(|_| !known);
         *row = Answer { explored, ..Answer::new(std::mem::take(&mut row.query), engine, verdict) };
-        self.settled += usize::from(known);
+        self.settled += usize::from(known && query < self.shown);
         row
     }
 
     /// Tells the observer an answer.
     pub fn publish(&mut self, query: usize) {
+        if query >= self.shown {
+            return;
+        }
         self.observer.answer(query, &mut self.answers[query]);
     }
 
@@ -154,7 +173,10 @@ impl<'a, 'o> Board<'a, 'o> {
     pub fn violated(&mut self, query: usize, mut trace: Trace, budget: &Budget) {
         let Task { program, queries, .. } = self.task;
         let mut stopped = None;
+        let mut tick = Tick { unit: "steps replayed", done: 0 };
         let mut goes_on = || {
+            self.progress(Bound::NONE, tick);
+            tick.done += u64::from(PATIENCE);
             stopped = budget.check_writing().err();
             stopped.is_none()
         };
@@ -175,9 +197,10 @@ impl<'a, 'o> Board<'a, 'o> {
         self.settle(query, Verdict::Unknown(why));
     }
 
-    /// Gives each query that was left open, and that nothing else could answer, the limit as its reason.
+    /// Gives each query that was left open, and that nothing else could answer, its reason: the first violation, or a limit.
     pub fn out_of_means(&mut self, budget: &Budget) {
-        let Err(why) = budget.check() else { return };
+        let why = if self.is_over() { Some(Why::First) } else { budget.check().err() };
+        let Some(why) = why else { return };
         for query in 0..self.answers.len() {
             if self.answers[query].verdict == Verdict::Unknown(Why::Effort) {
                 self.unknown(query, why.clone());
@@ -192,11 +215,14 @@ impl<'a, 'o> Board<'a, 'o> {
 
     /// Tells the observer how far an engine is.
     pub fn progress(&mut self, bound: Bound, tick: Tick) {
-        let (settled, queries) = (self.settled, self.answers.len());
+        let (settled, queries) = (self.settled, self.shown);
         self.observer.progress(&Progress { engine: self.engine, tick, bound, settled, queries });
     }
 
-    fn report(self) -> Report {
-        Report { answers: self.answers, engine: self.engine, stats: self.stats }
+    fn report(mut self, watched: &[EdgeId]) -> Report {
+        let ends = self.answers.split_off(self.shown);
+        let vacuous = self.answers.iter().any(|answer| answer.vacuous == Some(true));
+        let blocked = if vacuous { blocked(watched, &ends) } else { Vec::new() };
+        Report { answers: self.answers, engine: self.engine, stats: self.stats, blocked }
     }
 }

@@ -21,7 +21,7 @@ pub mod read;
 pub mod source;
 
 pub use diagnostic::{Code, Diagnostic, Severity};
-pub use properties::{properties, property};
+pub use properties::{Names, properties, property};
 pub use read::{File, Format, LARGEST, Reading, Source, read};
 pub use source::{LineIndex, line_column};
 

@@ -5,7 +5,8 @@
 //! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`.
 
 use crate::source::LineIndex;
-use postbop_ir::{Check, CheckKind, LocId, Program, Query};
+use postbop_ir::{Check, CheckKind, Label, LocId, Program, Query};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 /// The labels that are errors by custom.
@@ -15,10 +16,11 @@ const CUSTOMARY: [&str; 2] = ["ERROR", "SLIC_ERROR"];
 /// the source that its spans point into, or nothing if there is none.
 pub fn properties(program: &Program, text: &str) -> Vec<Query> {
     let mut all = checks(program, text);
-    for label in CUSTOMARY {
-        let locs = labelled(program, label, None);
+    for name in CUSTOMARY {
+        let labels = program.labels().iter().filter(|label| label.name == name);
+        let locs: Vec<LocId> = labels.map(|label| label.loc).collect();
         if !locs.is_empty() {
-            all.push(Query::reach(label, locs));
+            all.push(Query::reach(name, locs));
         }
     }
     all
@@ -26,34 +28,90 @@ pub fn properties(program: &Program, text: &str) -> Vec<Query> {
 
 /// The property of this name. `Err` says what is wrong with the name.
 pub fn property(program: &Program, text: &str, name: &str) -> Result<Query, String> {
-    if is_check(name) {
-        // On a line with several, `assert:9` means all of them.
-        let mut all = checks(program, text);
-        all.retain(|check| {
-            let rest = check.name.strip_prefix(name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
-        });
-        if !all.is_empty() {
-            let locs = all.iter().flat_map(|check| check.locs().to_vec()).collect();
-            let guard = all.iter().flat_map(|check| check.guard.clone()).collect();
+    Names::new(program, text).property(name)
+}
+
+/// The properties of a program by their names, for those who look for many.
+pub struct Names<'a> {
+    program: &'a Program,
+    text: &'a str,
+    /// The checks, as soon as one is asked for.
+    checks: OnceCell<Checks>,
+    /// The locations of each label, in all procedures and in one.
+    labels: HashMap<&'a str, Vec<LocId>>,
+    in_proc: HashMap<(&'a str, &'a str), Vec<LocId>>,
+}
+
+struct Checks {
+    all: Vec<Query>,
+    /// The checks of each name. On a line with several, `assert:9` means all of them.
+    known: HashMap<String, Vec<usize>>,
+}
+
+impl<'a> Names<'a> {
+    /// The names of a program. `text` is the source that its spans point into, or nothing if there is none.
+    pub fn new(program: &'a Program, text: &'a str) -> Self {
+        let mut labels: HashMap<&str, Vec<LocId>> = HashMap::new();
+        let mut in_proc: HashMap<(&str, &str), Vec<LocId>> = HashMap::new();
+        for Label { name, loc } in program.labels() {
+            let proc = &program.procs()[program.locs()[*loc].proc].name;
+            labels.entry(name).or_default().push(*loc);
+            in_proc.entry((proc, name)).or_default().push(*loc);
+        }
+        Names { program, text, checks: OnceCell::new(), labels, in_proc }
+    }
+
+    fn checks(&self) -> &Checks {
+        self.checks.get_or_init(|| {
+            let all = checks(self.program, self.text);
+            let mut known: HashMap<String, Vec<usize>> = HashMap::new();
+            for (at, check) in all.iter().enumerate() {
+                let parts = check.name.match_indices(':').map(|(end, _)| &check.name[..end]);
+                for name in parts.filter(|name| is_check(name)).chain([check.name.as_str()]) {
+                    known.entry(name.to_owned()).or_default().push(at);
+                }
+            }
+            Checks { all, known }
+        })
+    }
+
+    /// The property of this name. `Err` says what is wrong with the name.
+    pub fn property(&self, name: &str) -> Result<Query, String> {
+        let checks = is_check(name).then(|| self.checks());
+        if let Some(Checks { all, known }) = checks
+            && let Some(such) = known.get(name)
+        {
+            let all = || such.iter().map(|&at| &all[at]);
+            let guard = all().flat_map(|check| check.guard.iter().copied()).collect();
+            let locs = all().flat_map(|check| check.locs().iter().copied()).collect();
             return Ok(Query { guard, ..Query::reach(name, locs) });
         }
-    }
-    let mut locs = labelled(program, name, None);
-    if locs.is_empty()
-        && let Some((proc, label)) = name.split_once(':')
-    {
-        locs = labelled(program, label, Some(proc));
-        if locs.is_empty() && program.procs().iter().all(|other| other.name != proc) {
-            return Err(match is_check(name) {
-                true => format!("there is no property `{name}`; `postbop list` shows those there are"),
-                false => format!("there is no procedure `{proc}`"),
-            });
+        let split = name.split_once(':');
+        let here = || self.in_proc.get(&split?);
+        if let Some(locs) = self.labels.get(name).or_else(here) {
+            return Ok(Query::reach(name, locs.clone()));
+        }
+        match split {
+            Some((proc, _)) if self.program.procs().iter().all(|other| other.name != proc) => {
+                Err(match is_check(name) {
+                    true => format!("there is no property `{name}`; `postbop list` shows those there are"),
+                    false => format!("there is no procedure `{proc}`"),
+                })
+            }
+            _ => Err(self.unknown(name)),
         }
     }
-    match locs.is_empty() {
-        false => Ok(Query::reach(name, locs)),
-        true => Err(unknown(program, name)),
+
+    fn unknown(&self, name: &str) -> String {
+        let mut labels: Vec<&str> = self.labels.keys().copied().collect();
+        labels.sort_unstable();
+        let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));
+        match (like, labels.len()) {
+            (Some(like), _) => format!("there is no label `{name}`; did you mean `{like}`?"),
+            (None, 0) => format!("there is no label `{name}`: the program has no labels"),
+            (None, 1..=12) => format!("there is no label `{name}`; there are: {}", labels.join(", ")),
+            (None, _) => format!("there is no label `{name}`; `postbop list` shows those there are"),
+        }
     }
 }
 
@@ -115,23 +173,4 @@ fn checks(program: &Program, text: &str) -> Vec<Query> {
 fn distinct(locs: &mut Vec<LocId>) {
     locs.sort_unstable();
     locs.dedup();
-}
-
-fn labelled(program: &Program, label: &str, proc: Option<&str>) -> Vec<LocId> {
-    let here = |loc: LocId| proc.is_none_or(|proc| program.procs()[program.locs()[loc].proc].name == proc);
-    let such = program.labels().iter().filter(|other| other.name == label && here(other.loc));
-    such.map(|label| label.loc).collect()
-}
-
-fn unknown(program: &Program, name: &str) -> String {
-    let mut labels: Vec<&str> = program.labels().iter().map(|label| label.name.as_str()).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let like = labels.iter().find(|label| label.eq_ignore_ascii_case(name));
-    match (like, labels.len()) {
-        (Some(like), _) => format!("there is no label `{name}`; did you mean `{like}`?"),
-        (None, 0) => format!("there is no label `{name}`: the program has no labels"),
-        (None, 1..=12) => format!("there is no label `{name}`; there are: {}", labels.join(", ")),
-        (None, _) => format!("there is no label `{name}`; `postbop list` shows those there are"),
-    }
 }

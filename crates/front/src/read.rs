@@ -74,11 +74,14 @@ pub enum Format {
 }
 
 impl Format {
+    /// All formats.
+    pub const ALL: [Format; 3] = [Format::Program, Format::Graph, Format::Pushdown];
+
     /// What a file is, by how it begins and by the ending of its name.
     pub fn of(file: &File) -> Self {
         match file {
             file if file.bytes.starts_with(b"postbop-ir") => Format::Graph,
-            file if file.has_ending("pds") => Format::Pushdown,
+            file if file.has_ending(Format::Pushdown.ending()) => Format::Pushdown,
             _ => Format::Program,
         }
     }
@@ -89,6 +92,15 @@ impl Format {
             Format::Program => "a Boolean program",
             Format::Graph => "a program graph",
             Format::Pushdown => "a pushdown system",
+        }
+    }
+
+    /// The ending of the (first) file, by custom.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Format::Program => "bp",
+            Format::Graph => "ir",
+            Format::Pushdown => "pds",
         }
     }
 

@@ -171,7 +171,7 @@ impl<'a> Completed<'a> {
 }
 
 /// After so many segments, or steps, it is asked whether to go on.
-const PATIENCE: u32 = 1 << 12;
+pub const PATIENCE: u32 = 1 << 12;
 
 const INTERRUPTED: &str = "interrupted";
 

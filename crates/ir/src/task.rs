@@ -40,6 +40,12 @@ impl Query {
             Ask::Reach(locs) | Ask::Recur(locs) => locs,
         }
     }
+
+    /// Whether there is something to reach. A query without target asks only whether its guard is reached, if that comes to
+    /// light while others are answered.
+    pub fn has_target(&self) -> bool {
+        !self.locs().is_empty()
+    }
 }
 
 /// In which order threads run.

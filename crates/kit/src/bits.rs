@@ -12,7 +12,7 @@ pub fn contains(set: &[u64], at: usize) -> bool {
     set[at / 64] >> (at % 64) & 1 != 0
 }
 
-/// Adds `at`; whether it was missing.
+/// Adds `at`. Returns whether it was missing.
 pub fn insert(set: &mut [u64], at: usize) -> bool {
     let missing = !contains(set, at);
     set[at / 64] |= 1 << (at % 64);
@@ -24,7 +24,7 @@ pub fn remove(set: &mut [u64], at: usize) {
     set[at / 64] &= !(1 << (at % 64));
 }
 
-/// Adds all members of `other`; whether any was missing.
+/// Adds all members of `other`. Returns whether any was missing.
 pub fn union(set: &mut [u64], other: &[u64]) -> bool {
     let mut grew = false;
     for (word, more) in set.iter_mut().zip(other) {

@@ -39,7 +39,7 @@ struct Question<'a> {
 /// Asks every engine these questions about a program with threads. An engine may take so long for each.
 pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Finding {
     let mut score = Score::default();
-    // Who was late within a schedule is not asked about a wider one.
+    // An engine that was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
     for question in questions(program, queries) {
         let mut said: Vec<(&str, Vec<Answer>)> = vec![("oracle", question.answers.clone())];

@@ -175,7 +175,7 @@ impl Chain<'_> {
     }
 }
 
-/// The program with procedures of its chain left out, as long as it is `still_bad`. Whoever called one that is left out
+/// The program with procedures of its chain left out, as long as it is `still_bad`. The caller of one that is left out
 /// calls the next one instead, which has the same signature. Dropping lines alone never gets a chain shorter.
 pub fn shorter_chain(source: &str, still_bad: &mut dyn FnMut(&str) -> bool) -> String {
     let mut source = source.to_owned();

@@ -281,7 +281,7 @@ impl Writer<'_> {
             let value = self.exprs(|exprs| exprs.expr(target.ty));
             self.say(2, format!("{} := {value};", target.name));
         }
-        // What a caller finds in its own variables when a call is back may lead to a target.
+        // The values of a caller's own variables after a call may lead to a target.
         if self.rng.chance(0.25) {
             let condition = self.exprs(|exprs| exprs.narrow_condition(2));
             self.say(2, format!("if ({condition}) then ERR: skip; fi"));

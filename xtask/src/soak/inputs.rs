@@ -7,6 +7,8 @@
 use crate::fuzz::Kind;
 use crate::generate::Features;
 use crate::rng::Rng;
+use postbop_engine::engines;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -158,18 +160,6 @@ pub fn arguments(rng: &mut Rng, form: Form, paths: &[String], limits: &[String])
 /// Random options of `check`.
 fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));
-    const ENGINES: [&str; 10] = [
-        "auto",
-        "explicit",
-        "summary",
-        "sat",
-        "sat:qbf",
-        "sat:universal",
-        "fixpoint",
-        "fixpoint:summary",
-        "fixpoint:ef",
-        "fixpoint:ef-split",
-    ];
     const OTHERS: [&[&str]; 14] = [
         &["--shortest"],
         &["--shortest"],
@@ -188,7 +178,9 @@ fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
     ];
     const TARGETS: [&str; 8] = ["ERR", "ERROR", "R", "main:L", "assert:5", "1.1", "SLIC_ERROR", "bounds:3"];
     if rng.chance(0.5) {
-        add(&["--engine", ENGINES[rng.below(ENGINES.len())]]);
+        let names: Vec<&str> =
+            iter::once("auto").chain(engines().iter().map(|engine| engine.name())).collect();
+        add(&["--engine", *rng.pick(&names)]);
     }
     let mut chosen = rng.sample(&OTHERS, 3);
     chosen.truncate(rng.below(4));

@@ -31,7 +31,6 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     let guard = Guard::new(output.limits);
     let files = Files::open(&args.source, output)?;
     let input = files.program(options(&args.source, args.source.threads), output)?;
-    drop(guard);
     super::unused::warn(args, &input, output);
     let read = start.elapsed();
     let refuse = |output: &mut Output, message: String| {
@@ -40,6 +39,7 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     };
     let queries =
         properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
+    drop(guard);
     if queries.is_empty() && !args.allow_empty {
         let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
             `--target LABEL` asks about a label, `--allow-empty` accepts this";
@@ -52,7 +52,7 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     report.stats.add("read_us", read.as_micros() as u64);
     report.stats.add("total_us", start.elapsed().as_micros() as u64);
     report.stats.add("peak_bytes", peak());
-    sheet.finish(&report.answers, report.engine, &report.stats);
+    sheet.finish(&report, &input);
     let status = status(&report);
     if status == Status::Bug {
         output.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));

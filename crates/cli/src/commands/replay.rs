@@ -4,7 +4,8 @@ use crate::args::Replay;
 use crate::report::text::told;
 use crate::report::trace_json::{self, Writer, fingerprint};
 use crate::report::words::Words;
-use crate::{Output, Status, input, properties};
+use crate::{Output, Status, input};
+use postbop_front::Names;
 use postbop_ir::replay::changes;
 use postbop_ir::{Program, Rejected, Trace, replay};
 use serde_json::Value;
@@ -23,7 +24,8 @@ pub fn run(args: &Replay, output: &mut Output) -> Status {
         output.err.push_str(&format!("error: {}: {message}\n", args.trace.display()));
         Status::BadInput
     };
-    let reader = Reader { words: Words::new(&input), fingerprint: fingerprint(&input.program) };
+    let names = Names::new(&input.program, input.text());
+    let reader = Reader { words: Words::new(&input), names, fingerprint: fingerprint(&input.program) };
     let value: Value = match serde_json::from_slice(&bytes) {
         Ok(value) => value,
         Err(error) => return bad(format!("not JSON: {error}")),
@@ -58,6 +60,7 @@ fn traces(value: &Value) -> Vec<&Value> {
 /// Reads traces about one program.
 struct Reader<'a> {
     words: Words<'a>,
+    names: Names<'a>,
     fingerprint: String,
 }
 
@@ -65,7 +68,7 @@ impl Reader<'_> {
     /// What run it is, if it is one.
     fn one(&self, value: &Value) -> Result<String, String> {
         let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
-        let query = properties::queries(self.words.input, &[name.to_owned()])?.remove(0);
+        let query = self.names.property(name)?;
         let trace = trace_json::parse(value).map_err(|problem| format!("this {problem}"))?;
         if value.get("program").and_then(Value::as_str) != Some(&self.fingerprint) {
             return Err("it was made from another program, or from another version of this file".into());

@@ -3,8 +3,9 @@
 use super::status;
 use super::text::common_bound;
 use super::trace_json::Writer;
-use postbop_engine::{Answer, Stats, Verdict};
-use postbop_ir::{Bound, Schedule};
+use crate::input::Input;
+use postbop_engine::{Answer, Blocked, Stats, Verdict};
+use postbop_ir::{Bound, Id, Schedule};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
@@ -39,15 +40,32 @@ pub fn property(out: &mut dyn Write, answer: &Answer, writer: Option<&Writer>) -
 }
 
 /// How the object ends: the verdict on all properties, and what was counted.
-pub fn end(answers: &[Answer], word: &str, stats: &Stats) -> String {
+pub fn end(answers: &[Answer], word: &str, blocked: Vec<Value>, stats: &Stats) -> String {
     let stats: Map<String, Value> =
         stats.iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
     let mut rest = json!({ "verdict": word });
     if let Some(common) = common_bound(answers).filter(|common| word == "holds" && *common != Bound::NONE) {
         rest["bound"] = bound(common);
     }
+    if !blocked.is_empty() {
+        rest["blocked"] = Value::Array(blocked);
+    }
     rest["stats"] = Value::Object(stats);
     format!("],{}\n", &rest.to_string()[1..])
+}
+
+/// The assumptions that no run gets past.
+pub fn blocked(blocked: &[Blocked], input: &Input) -> Vec<Value> {
+    let object = |Blocked { edge, reached }: &Blocked| {
+        let (line, column) = input.position(input.program.edges()[*edge].span);
+        let source = input.statement(&input.program, *edge);
+        let mut object = json!({ "edge": edge.index(), "line": line, "column": column, "source": source });
+        if let Some(reached) = reached {
+            object["reached"] = json!(reached);
+        }
+        object
+    };
+    blocked.iter().map(object).collect()
 }
 
 /// How far a verdict goes.

@@ -8,7 +8,7 @@ use crate::args::{Check, Detail, Format};
 use crate::input::Input;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
-use postbop_engine::{Answer, Observer, Progress, Stats, Verdict};
+use postbop_engine::{Answer, Observer, Progress, Report, Verdict};
 use postbop_ir::{Query, Schedule, Trace};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -56,7 +56,8 @@ impl<'a> Sheet<'a> {
     }
 
     /// Writes the answers that are unknown, and the verdict on all.
-    pub fn finish(mut self, answers: &[Answer], engine: &str, stats: &Stats) {
+    pub fn finish(mut self, report: &Report, input: &Input) {
+        let Report { answers, engine, stats, blocked } = report;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
@@ -68,12 +69,12 @@ impl<'a> Sheet<'a> {
                     true => format!("\n{}\n", text::stats(engine, stats)),
                     false => String::new(),
                 };
-                format!("{stats}{}", text::verdict(answers))
+                format!("{stats}{}{}", text::blocked(blocked, input), text::verdict(answers))
             }
             Format::Json => {
                 let begin = if self.begun { "" } else { json::BEGIN };
                 let word = overall(answers.iter().map(|answer| &answer.verdict));
-                format!("{begin}{}", json::end(answers, word, stats))
+                format!("{begin}{}", json::end(answers, word, json::blocked(blocked, input), stats))
             }
         };
         self.output.out.push_str(&last);

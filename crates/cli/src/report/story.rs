@@ -27,6 +27,8 @@ struct Cursor<'t> {
     /// For each call that comes back among the steps, the step that returns.
     returns: BTreeMap<usize, usize>,
     next: usize,
+    /// Whether the line of the step before is left to the next one.
+    waits: bool,
     /// Whether they are those of a segment: then its frame stays until the caller goes on.
     inside: bool,
 }
@@ -155,8 +157,14 @@ impl<'a> Teller<'a> {
         let full = self.segments.is_some();
         let returns = if full || self.headings { BTreeMap::new() } else { returns(self.program, steps) };
         let repeated = if full { BTreeMap::new() } else { repeats(steps, &returns) };
-        let mut stack =
-            vec![Cursor { steps, changes: Cow::Borrowed(changes), returns, next: 0, inside: false }];
+        let mut stack = vec![Cursor {
+            steps,
+            changes: Cow::Borrowed(changes),
+            returns,
+            next: 0,
+            waits: false,
+            inside: false,
+        }];
         while let Some(top) = stack.last_mut() {
             let Some(step) = top.steps.get(top.next) else {
                 stack.pop();
@@ -203,6 +211,7 @@ impl<'a> Teller<'a> {
             changes: Cow::Owned(changes),
             returns: BTreeMap::new(),
             next: 0,
+            waits: false,
             inside: true,
         }
     }
@@ -253,9 +262,13 @@ impl<'a> Teller<'a> {
             (false, _) => shown,
         };
         let (number, text) = self.words.step(step.edge);
-        // A statement that takes several steps is one line, unless there is something new to show.
-        let goes_on = at > 0 && self.is_same_statement(&cursor.steps[at - 1], step);
-        if !shown.is_empty() || !text.is_empty() && !goes_on {
+        // A statement that takes several steps is one line, unless there is something new to show. Steps that show nothing
+        // leave the line to the next one.
+        let goes_on = at > 0 && !cursor.waits && self.is_same_statement(&cursor.steps[at - 1], step);
+        let plain = shown.is_empty() && self.words.branch(step.edge).is_empty();
+        let next = cursor.steps.get(cursor.next).filter(|_| plain && !goes_on);
+        cursor.waits = next.is_some_and(|next| self.is_same_text(step, next));
+        if !cursor.waits && (!shown.is_empty() || !text.is_empty() && !goes_on) {
             self.line(thread, depth, number, text, shown);
         }
         if enters && self.headings {
@@ -265,8 +278,12 @@ impl<'a> Teller<'a> {
 
     /// Whether a step is a further one of the same statement, with nothing to say about which way it went.
     fn is_same_statement(&self, before: &Step, step: &Step) -> bool {
+        self.is_same_text(before, step) && self.words.branch(step.edge).is_empty()
+    }
+
+    fn is_same_text(&self, before: &Step, step: &Step) -> bool {
         let span = |step: &Step| self.program.edges()[step.edge].span;
-        before.edge != step.edge && span(before) == span(step) && self.words.branch(step.edge).is_empty()
+        before.edge != step.edge && span(before) == span(step)
     }
 
     fn is_call(&self, step: &Step) -> bool {

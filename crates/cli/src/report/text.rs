@@ -3,7 +3,8 @@
 use super::words::Words;
 use super::{overall, status, story};
 use crate::args::Detail;
-use postbop_engine::{Answer, Stats, Verdict, Why};
+use crate::input::Input;
+use postbop_engine::{Answer, Blocked, Stats, Verdict, Why};
 use postbop_ir::{Bound, Length, Schedule, Trace};
 use std::fmt::Write;
 
@@ -52,6 +53,26 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
 
 /// What is said of a vacuous property.
 const VACUOUS: &str = " (vacuously: no run comes here)";
+
+/// The assumptions that no run gets past, of those that a run may come to: why properties are vacuous.
+pub fn blocked(blocked: &[Blocked], input: &Input) -> String {
+    let mut out = String::new();
+    for Blocked { edge, .. } in blocked.iter().filter(|blocked| blocked.reached != Some(false)) {
+        if out.is_empty() {
+            out.push_str("\nNo run gets past\n");
+        }
+        let text = input.statement(&input.program, *edge);
+        let line = match input.text().is_empty() {
+            true => String::new(),
+            false => input.position(input.program.edges()[*edge].span).0.to_string(),
+        };
+        let _ = writeln!(out, "{line:>6}    {text}");
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
 
 /// How long a run is.
 fn run(words: &Words, trace: &Trace) -> String {

@@ -1,6 +1,7 @@
 //! Room `cli/report`: how steps and values are put into words.
 
 use crate::input::Input;
+use postbop_ir::eval::{Cell, Env, eval};
 use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, Value, VarId};
 use std::collections::{BTreeMap, HashMap};
 
@@ -79,22 +80,48 @@ impl<'a> Words<'a> {
         let data = &self.program.edges()[edge];
         let fails = self.checks.get(&data.to) == Some(&CheckKind::Bounds);
         let Action::Assume(condition) = &data.action else { return None };
-        fails
-            .then(|| bounds(condition, &values()))
-            .flatten()
-            .map(|(index, length)| format!("index {index}, length {length}"))
+        fails.then(|| bounds(condition, &values())).flatten().map(|(index, length)| match length {
+            Some(length) => format!("index {index}, length {length}"),
+            None => format!("index {index}"),
+        })
     }
 }
 
-/// The index and the length in a condition that an index is out of range, as the front end writes it: the index, the
-/// length, a comparison.
-fn bounds(condition: &Expr, values: &Values) -> Option<(Value, i64)> {
-    let compared = condition.code.iter().position(|op| matches!(op, Op::Lt | Op::Le))?;
-    let Op::Const(_, last) = *condition.code.get(compared.checked_sub(1)?)? else { return None };
-    let length = if condition.code[compared] == Op::Lt { last.get() } else { last.get() + 1 };
-    match condition.code[..compared - 1] {
-        [Op::Var(var)] => Some((*values.get(&var)?, length)),
-        [Op::Const(_, index)] => Some((index, length)),
+/// The index and the length in a condition that an index is out of range, as the front end writes it: the index is not at
+/// most the last one, or is negative. Where it can only be negative, the length is not mentioned.
+fn bounds(condition: &Expr, values: &Values) -> Option<(Value, Option<i64>)> {
+    let code = &condition.code[..];
+    let split = |at: usize| match &code[at..] {
+        [Op::Const(_, last), Op::Le, rest @ ..] if is_rest(rest, &code[..at]) => {
+            Some((&code[..at], Some(last.get() + 1)))
+        }
         _ => None,
+    };
+    let (index, length) = match code {
+        [Op::Const(_, Value::ZERO), index @ .., Op::Le, Op::Not] => (index, None),
+        _ => (1..code.len()).find_map(split)?,
+    };
+    let index = eval(&Expr::new(index), &Seen(values), &mut std::iter::empty());
+    Some((index.ok()?.known()?, length))
+}
+
+/// Whether this is all that such a condition says after it compared the index with the last one.
+fn is_rest(rest: &[Op], index: &[Op]) -> bool {
+    match rest {
+        [Op::Not] => true,
+        [Op::Const(_, Value::ZERO), again @ .., Op::Le, Op::And, Op::Not] => again == index,
+        _ => false,
+    }
+}
+
+/// Values for an expression to be evaluated with.
+struct Seen<'a>(&'a Values);
+
+impl Env for Seen<'_> {
+    fn current(&self, var: VarId) -> Cell {
+        self.0.get(&var).map_or(Cell::Any, |value| Cell::Known(*value))
+    }
+    fn next(&self, _: VarId) -> Cell {
+        Cell::Any
     }
 }

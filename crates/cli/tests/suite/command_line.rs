@@ -1,6 +1,6 @@
 //! The command line, as scripts rely on it: statuses, last lines, JSON, and commands that fit together.
 
-use crate::common::{bytes, cases, command, postbop, postbop_reading, scratch};
+use crate::common::{bytes, cases, command, engine_names, postbop, postbop_reading, scratch};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Stdio;
@@ -156,7 +156,23 @@ fn a_statement_is_told_once_with_what_matters() {
     let started = "decl g := 0;\nvoid w() begin g := 1; end\nvoid main() begin\n start_thread w();\n assert(!g);\nend\n";
     let text = told(started);
     assert_eq!(text.matches("start_thread w()").count(), 2, "once by each thread\n{text}");
+    let text = told(&started.replace("w()", "w(1)").replace("void w(1)", "void w(v)"));
+    assert_eq!(text.matches("start_thread w(1)").count(), 2, "once by each thread\n{text}");
     assert!(text.lines().all(|line| line.trim().parse::<u32>().is_err()), "no line without text\n{text}");
+}
+
+#[test]
+fn an_index_out_of_range_is_told_whatever_it_is_computed_from() {
+    for (index, value) in
+        [("n + 1", "5"), ("ite(n <= 3, n, 7)", "7"), ("n", "4"), ("k", "-1"), ("k - 2", "-3")]
+    {
+        let source = format!(
+            "decl a[4];\nvoid main() begin\n decl uint<3> n := 4;\n decl int<4> k := -1;\n a[{index}] := 1;\nend\n"
+        );
+        let text = told(&source);
+        let line = text.lines().find(|line| line.contains("[fails]")).expect("it fails");
+        assert!(line.ends_with(&format!("index {value}, length 4")), "{text}");
+    }
 }
 
 #[test]
@@ -183,6 +199,8 @@ fn lengths_are_exact_however_long() {
     }
 }
 
+const ENGINES: [&str; 4] = ["auto", "explicit", "summary", "sat"];
+
 #[test]
 fn what_is_never_put_to_the_test_holds_vacuously() {
     let source = "decl x;\nvoid main() begin\n assert(x | !x);\n assume(x & !x);\n assert(x);\nend\n";
@@ -192,8 +210,30 @@ fn what_is_never_put_to_the_test_holds_vacuously() {
     let report = json(&postbop_reading(&["check", "-", "--format", "json"], source.as_bytes()).with(0).out);
     let vacuous = |at: usize| report["properties"][at]["vacuous"].as_bool();
     assert_eq!((vacuous(0), vacuous(1)), (Some(false), Some(true)), "{report}");
+    // The assumption is named that stands in the way.
+    assert!(out.contains("No run gets past\n     4    assume(x & !x)\n"), "{out}");
+    let blocked = &report["blocked"];
+    assert_eq!(
+        (blocked[0]["line"].as_u64(), blocked[0]["reached"].as_bool()),
+        (Some(4), Some(true)),
+        "{report}"
+    );
+    assert_eq!(blocked.as_array().map(Vec::len), Some(1), "{report}");
     let after = "void main() begin\n return;\n assert(0);\nend\n";
-    assert!(postbop_reading(&["check", "-"], after.as_bytes()).with(0).out.contains("vacuously"));
+    // Where control alone, or constants, show it, every engine that is given a reduced program says so.
+    let constant =
+        "decl x := 0;\nvoid main() begin\n f();\nend\nvoid f() begin\n assume(x);\n assert(0);\nend\n";
+    for (source, engine) in [after, constant].iter().flat_map(|source| ENGINES.map(|engine| (source, engine)))
+    {
+        let args = ["check", "-", "--engine", engine];
+        let out = postbop_reading(&args, source.as_bytes()).with(0).out;
+        assert!(out.contains("vacuously"), "{engine}: {out}");
+        assert_eq!(
+            out.contains("No run gets past\n     6    assume(x)\n"),
+            *source == constant,
+            "{engine}: {out}"
+        );
+    }
 }
 
 #[test]
@@ -204,6 +244,12 @@ fn every_property_gets_an_answer_unless_the_first_violation_is_enough() {
     let out = postbop_reading(&["check", "-", "--first"], source.as_bytes()).with(1).out;
     assert_eq!(out.matches("violated by").count(), 1, "{out}");
     assert!(out.contains("unknown: stopped at the first violation"), "{out}");
+    let threads = "decl g := 0;\nthread a begin void main() begin A: g := 1; end end\n\
+        thread b begin void main() begin assume(g); B: skip; end end\n";
+    let args = ["check", "-", "--first", "--target", "A", "--target", "B", "--target", "A"];
+    let out = postbop_reading(&args, threads.as_bytes()).with(1).out;
+    assert!(out.contains("B  unknown: stopped at the first violation"), "{out}");
+    assert_eq!(out.matches("A  violated").count(), 1, "asked twice, answered once\n{out}");
 }
 
 #[test]
@@ -382,7 +428,7 @@ main p0
 fn a_run_is_at_an_exit_only_where_it_ends() {
     let graph = scratch("exits.ir", EXITS);
     let graph = graph.to_str().expect("plain names");
-    for engine in ["explicit", "summary", "fixpoint", "auto"] {
+    for engine in engine_names() {
         let check = |label: &str, status| {
             postbop(&["check", graph, "--target", label, "--engine", engine]).with(status)
         };

@@ -1,5 +1,7 @@
 //! What the parts of the suite share: files, the binary, and a voice.
 
+use postbop_engine::engines;
+use postbop_front::Format;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -33,11 +35,18 @@ pub fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
-/// All cases of the project, as paths relative to the repository. There are some.
-pub fn cases() -> Vec<PathBuf> {
-    let found = files_below(&root().join("tests/cases"), "bp");
-    assert!(found.len() > 100, "only {} cases were found", found.len());
+/// All cases in a format, as paths relative to the repository.
+pub fn cases_in(format: Format) -> Vec<PathBuf> {
+    let found = files_below(&root().join("tests/cases"), format.ending());
+    assert!(!found.is_empty(), "there is no case that is {}", format.name());
     found.iter().map(|path| path.strip_prefix(root()).expect("it is below").to_owned()).collect()
+}
+
+/// All cases that are Boolean programs. There are some.
+pub fn cases() -> Vec<PathBuf> {
+    let found = cases_in(Format::Program);
+    assert!(found.len() > 100, "only {} cases were found", found.len());
+    found
 }
 
 /// The bytes of a case.
@@ -107,6 +116,11 @@ pub fn postbop_reading(args: &[&str], input: &[u8]) -> Ran {
     // Dropped at once, so that the reader sees the end.
     child.stdin.take().expect("it was piped").write_all(input).expect("the binary reads");
     Ran::new(child.wait_with_output().expect("the binary ends"))
+}
+
+/// What `--engine` can be: `auto`, and every engine.
+pub fn engine_names() -> Vec<&'static str> {
+    std::iter::once("auto").chain(engines().iter().map(|engine| engine.name())).collect()
 }
 
 /// Fails with all that went wrong, not only the first.

@@ -169,9 +169,11 @@ fn on_toggle(name: &str, formulas: String, timeout: &str) -> Ran {
 
 #[test]
 fn formulas_may_be_long_and_wide() {
-    let chain: String = (1..12_000).map(|at| format!("mu R{at}(x: bit) = R{}(x);\n", at - 1)).collect();
-    let chain = format!("mu R0(x: bit) = x;\n{chain}query R11999(1);\n");
-    assert_eq!(on_toggle("chain", chain, "60s").with(0).out, "query: true\n");
+    let chain: String = (1..60_000).map(|at| format!("mu R{at}(x: bit) = R{}(x);\n", at - 1)).collect();
+    let chain = format!("mu R0(x: bit) = x;\n{chain}query R59999(1);\n");
+    let start = std::time::Instant::now();
+    assert_eq!(on_toggle("chain", chain, "30s").with(0).out, "query: true\n");
+    assert!(start.elapsed().as_secs() < 30, "counting takes its time: {:?}", start.elapsed());
     let circle: String =
         (0..1_000).map(|at| format!("mu R{at}(x: bit) = x | R{}(x);\n", (at + 1) % 1_000)).collect();
     assert_eq!(on_toggle("circle", circle + "query R0(1);\n", "60s").with(0).out, "query: true\n");

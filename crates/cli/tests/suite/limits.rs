@@ -115,3 +115,29 @@ fn limits_govern_reading_too() {
     let report: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
     assert_eq!((&report["verdict"], &report["reason"]), (&"unknown".into(), &"time limit of 0.02 s".into()));
 }
+
+#[test]
+fn many_named_properties_are_found_in_time() {
+    const COUNT: usize = 10_000;
+    let asserts = "assert(x | !x);\n".repeat(COUNT / 2);
+    let labels: String = (0..COUNT / 2).map(|at| format!("L{at}: skip;\n")).collect();
+    let source = format!("decl x;\nvoid main() begin\n{asserts}return;\n{labels}end\n");
+    let path = scratch("many_named.bp", source);
+    // The first assertion is on line 3.
+    let names = (0..COUNT / 2).flat_map(|at| [format!("assert:{}", at + 3), format!("main:L{at}")]);
+    let mut args = vec!["check".to_owned(), path.to_str().expect("plain names").to_owned()];
+    args.extend(["--timeout", "15s"].map(String::from));
+    args.extend(names.flat_map(|name| ["--target".to_owned(), name]));
+    let ran = postbop(&args).with(0);
+    assert_eq!(ran.out.matches("  holds").count(), COUNT, "each by its name");
+}
+
+#[test]
+fn edges_that_lead_past_many_locations_share_their_runs() {
+    // Each way out has a run over all conditions before it: written out, they would be 2 · 10^8 edges.
+    let ways: String = "if (*) then goto ERROR; fi\n".repeat(20_000);
+    let source = format!("decl x;\nvoid main() begin\nx := 1;\n{ways}return;\nERROR: skip;\nend\n");
+    let path = scratch("ways_out.bp", source);
+    let args = ["check", path.to_str().expect("plain names"), "--memory", "150M", "--trace", "none"];
+    assert_eq!(postbop(&args).with(1).last(), "VERDICT: violated");
+}

@@ -3,7 +3,8 @@
 //! `// expect: [LABEL | PROC:LABEL] holds|violated [in STEPS]`, one expectation a line. Without a label it is about
 //! every check and the labels that are errors by custom. `in STEPS` is the length of a shortest trace. Of a program with
 //! threads a case says `holds up to N switches` or `rounds`, and `violated with N switches` or `in N rounds`, where N is
-//! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics: such a file belongs to the front end's own test.
+//! the least number there is; `holds` alone is without any bound. Lines that begin with `error` or `warning` are about diagnostics:
+//! such a file belongs to the front end's own test.
 
 use postbop_ir::{LocId, Program, Query};
 
@@ -38,11 +39,17 @@ pub enum Header {
     Diagnostics,
 }
 
+/// What a line of a header expects; none if it is another line. A comment begins with `//`, or in pushdown systems with `#`.
+fn said(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let comment = line.strip_prefix("//").or(line.strip_prefix('#'))?;
+    comment.strip_prefix(" expect:").map(str::trim)
+}
+
 /// Reads the header of a case.
 pub fn header(text: &str) -> Result<Header, String> {
-    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("// expect:")).map(str::trim);
     let mut found = Vec::new();
-    for line in lines {
+    for line in text.lines().filter_map(said) {
         if line.starts_with("error") || line.starts_with("warning") {
             return Ok(Header::Diagnostics);
         }
@@ -126,6 +133,7 @@ fn headers_say_what_they_say() {
     assert_eq!(read("// expect: holds"), one(None, false, None));
     assert_eq!(read("// expect: violated in 7"), one(None, true, Some(7)));
     assert_eq!(read("// expect: f:L violated"), one(Some("f:L"), true, None));
+    assert_eq!(read("# expect: holds"), one(None, false, None));
     assert_eq!(read("// expect: error E001"), Ok(Header::Diagnostics));
     assert_eq!(read("// nothing"), Ok(Header::Verdicts(Vec::new())));
     let bounds = [

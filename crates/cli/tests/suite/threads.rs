@@ -1,6 +1,6 @@
 //! Programs with threads on the command line: bounds, statuses, lanes, trace files.
 
-use crate::common::{all_good, postbop, postbop_reading, say};
+use crate::common::{all_good, engine_names, postbop, postbop_reading, say};
 use crate::trace_files::replayed;
 use serde_json::{Value, json};
 
@@ -232,7 +232,7 @@ thread two begin void main() begin x := T; end end";
     lines.insert(first, format!("label {} \"END\"", exit("\"main\"")));
     lines.insert(first, format!("label {} \"CALLEE\"", exit("\"f\"")));
     let labelled = lines.join("\n") + "\n";
-    for engine in ["explicit", "summary", "fixpoint", "auto"] {
+    for engine in engine_names() {
         for schedule in [["--switches", "2"], ["--rounds", "2"]] {
             let args = [&["check", "-", "--engine", engine][..], &schedule].concat();
             let check = |label: &str, status| {

@@ -2,14 +2,16 @@
 //!
 //! # Idea
 //!
-//! Two variables are tied if an operator combines them, if one is assigned to the other, or if a call passes one as the
-//! other. An order is grown by always adding what is tied most to what was added last: each new member's ties count in
-//! full, and those of the members before it by a quarter less with each that comes. Of what is tied
-//! about as much, that goes first which has most of its ties to members, for it opens the fewest new ones: a copy that is
-//! compared with its original and nothing else stands right behind it, and is not left for later because the original has
-//! other partners.
+//! Two variables are *tied* if an operator combines them, if one is assigned to the other, or if a call passes one as the
+//! other. An order is grown one member at a time. Each variable that is not in it yet has a *pull*: the sum of its ties to
+//! members, in which the ties of the last member count in full, and those of each member by a quarter less with every member
+//! that came after it. The variable with the greatest pull is next.
 //!
-//! Of the edges of one class only the first is looked at, and counts as often as the class has members.
+//! The pull is raised by up to a third, by the share of its ties that go to members: such a variable opens few new ties.
+//! So a copy that is compared with its original and nothing else stands right behind it, and is not left for later because
+//! the original has other partners.
+//!
+//! Of the edges of one class only the first is looked at. Its ties count as often as the class has members.
 //!
 //! # Cost
 //!
@@ -23,26 +25,28 @@ use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How strong a tie is if one of two is a function of the other alone.
+/// How strong a tie is between the two operands of an operator, and between a variable and the only variable that its
+/// value is computed from. Of several such variables each has its share.
 const STRONG: u32 = 16;
-/// How strong it is between neighbours in an expression.
+/// How strong a tie is between neighbours in an expression that are not operands of one operator.
 const WEAK: u32 = 2;
 
-/// Two that are tied, and how strongly; two may be tied several times.
+/// Two nodes that are tied, and how strongly. There may be several ties between the same two.
 pub type Tie = (Node, Node, u32);
 
 /// The ties of a program.
 pub struct Affinities {
-    /// Those of globals and of the locals and results of each model: the first procedure of its class.
+    /// The ties within procedures: between globals and the locals and results of each model, that is, of the first procedure of
+    /// its class.
     ties: Vec<Tie>,
-    /// For each where its ties are; twice the number, and one more where it is the second.
+    /// For each node its ends of ties: number 2i is the first end of tie i, and 2i + 1 the second.
     of: Groups,
-    /// Those between callers and callees, of every call.
+    /// The ties between callers and callees, of every call.
     pub calls: Vec<Tie>,
 }
 
 impl Affinities {
-    /// Those of a program.
+    /// The ties of a program.
     pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
         let (program, classes) = (machine.program, &machine.classes);
         let mut collector = Collector { nodes, ties: Vec::new() };
@@ -59,7 +63,7 @@ impl Affinities {
                     receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
                 }
             }
-            // The first of a class speaks for all of them.
+            // The first edge of a class speaks for all of them.
             let count = std::mem::take(&mut counts[classes.edges[id] as usize]);
             if count == 0 {
                 continue;
@@ -88,7 +92,7 @@ impl Affinities {
     }
 }
 
-/// Where the ties of each are.
+/// For each node its ends of ties.
 fn ends(count: usize, ties: &[Tie]) -> Groups {
     let ends =
         |(at, &(a, b, _)): (usize, &Tie)| [(a as usize, 2 * at as u32), (b as usize, 2 * at as u32 + 1)];
@@ -122,7 +126,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The target of a value is tied to what it is computed from.
+    /// Ties the target of a value to the variables from which the value is computed.
     fn stored(&mut self, target: Node, value: &Expr) {
         let reads: SmallVec<[VarId; 8]> = value.reads().take(8).collect();
         reads.iter().for_each(|&read| self.tie(target, self.nodes.var(read), STRONG / reads.len() as u32));
@@ -145,7 +149,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Operands of one operator belong together, more so than neighbours in a long expression.
+    /// Ties the operands of operators to each other. An operand that is itself an expression is represented by its first and
+    /// its last variable.
     fn within(&mut self, expr: &Expr) {
         let mut stack: SmallVec<[(Option<VarId>, Option<VarId>); 8]> = SmallVec::new();
         for &op in &expr.code {
@@ -178,7 +183,7 @@ impl Collector<'_> {
 pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
     let of = ends(count, ties);
     let mut pull = vec![0f64; count];
-    // How strong the ties of each are in all, and how strong those to members.
+    // For each node how strong its ties are in all, and how strong those to members.
     let (mut all, mut inner) = (vec![0f64; count], vec![0f64; count]);
     for &(a, b, strength) in ties {
         all[a as usize] += strength as f64;
@@ -187,15 +192,15 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
     let mut queue: BinaryHeap<(u64, Reverse<u32>)> = (0..count as u32).map(|at| (0, Reverse(at))).collect();
     let mut placed = vec![false; count];
     let mut ordered = Vec::with_capacity(count);
-    // Instead of lessening what is there, what comes later weighs more.
+    // Instead of lessening the pulls there are with each new member, its ties weigh more than those before.
     let mut weight = 1f64;
-    // Numbers that are not negative compare like their bits.
+    // As bits, since floats that are not negative compare like their bits.
     let key = |at: u32, pull: &[f64], inner: &[f64]| {
         let at = at as usize;
         if all[at] > 0.0 { (pull[at] * (3.0 + inner[at] / all[at])).to_bits() } else { 0 }
     };
     while let Some((found, Reverse(at))) = queue.pop() {
-        // Those with greater keys are in the queue once more.
+        // If its key has grown since, the node is in the queue once more.
         if placed[at as usize] || found != key(at, &pull, &inner) {
             continue;
         }

@@ -21,7 +21,7 @@ use postbop_ir::{Op, Type};
 use postbop_kit::bdd::{Bdd, Interrupted, Ref};
 use smallvec::SmallVec;
 
-/// What an expression can be.
+/// The possible values of an expression.
 #[derive(Clone, Debug)]
 pub enum Chance {
     /// Bits over variables, and over the levels of choices.
@@ -30,7 +30,8 @@ pub enum Chance {
     Either([Ref; 2]),
 }
 
-/// What an expression can be. From level `spare` on nothing has a meaning, nor is anything left there.
+/// The possible values of an expression. Levels from `spare` on are free: a Boolean with choices that an operator on integers
+/// depends on takes one, which is then among the levels of choices of the result.
 pub fn chance(
     bdd: &mut Bdd,
     code: &[Ins],

@@ -1,47 +1,44 @@
-//! Room `engine/encode`: which variables of different procedures hold the same value, and so share a column.
+//! Room `engine/encode`: variables of different procedures that share a column.
 //!
 //! # Idea
 //!
-//! An argument and the parameter it becomes, a result and the variable that receives it hold the same value. If they have
-//! the same place in the order of levels, a call relates each place to itself, and that is small whatever the order is.
-//! So variables that a call copies into each other are put into one *column*, as long as no procedure has two members in
-//! it: those would be in scope together. The same holds at one remove: two variables that are copied from or to members
-//! of a third column, in different procedures, may share one.
+//! A call copies an argument into a parameter, and a result into the variable that receives it, as it is or negated. If the
+//! two have the same place in the order of levels, a call relates each place to itself, and that is small whatever the order
+//! is. So variables that a call copies into each other are put into one *column*, as long as no procedure has two members in
+//! it: those would be in scope together. The same holds at one remove: two variables of different procedures that are
+//! copied to or from members of a third column may share one.
 //!
 //! Procedures of one class ([`super::machine::classes`]) should also be placed in the same way, so that relations can be shared. A
-//! variable without a column joins that of its counterpart, if it can.
+//! variable without a column joins that of its twin in the first procedure of the class, if it can.
 //!
 //! Globals are in scope everywhere, and each has a column of its own.
 //!
 //! # Cost
 //!
-//! A union-find structure over the variables that are copied by calls; the smaller of two columns is always the one that is
-//! written down again. Linear in the program but for a logarithm.
+//! A union-find structure over the variables that are copied by calls; when two columns are merged, the procedures of the
+//! smaller one are relabelled. Linear in the program but for a logarithm.
 
 use super::machine::code::Machine;
-use postbop_ir::{Action, Expr, Id, Op, ProcId, Program, Scope, Table, VarId};
+use postbop_ir::{Action, Expr, Op, ProcId, Program, Scope, Table, VarId};
 use rustc_hash::FxHashSet as HashSet;
 
 /// A variable or a result, numbered across the program: variables first.
 pub type Node = u32;
 
-/// The column of what is in none.
-pub const NONE: u32 = u32::MAX;
-
-/// So many columns are tried for what is copied to or from the same one.
+/// Of the variables that are copied to or from one column, so many are kept that further ones are tried to be merged with.
 const MOST_TRIED: usize = 4;
 
 /// The numbers of variables and results.
 pub struct Nodes {
     /// The first result of each procedure.
     results: Table<ProcId, u32>,
-    /// To which procedure results belong.
+    /// For each result its procedure.
     owners: Vec<ProcId>,
     variables: u32,
 }
 
 impl Nodes {
-    /// Those of a program.
+    /// The nodes of a program.
     pub fn new(program: &Program) -> Self {
         let variables = program.vars().len() as u32;
         let mut owners = Vec::new();
@@ -87,7 +84,12 @@ impl Nodes {
         }
     }
 
-    /// Whether it is an integer.
+    /// Whether a node is a global.
+    pub fn is_global(&self, program: &Program, node: Node) -> bool {
+        self.owner(program, node).is_none()
+    }
+
+    /// Whether a node is an integer.
     pub fn is_integer(&self, program: &Program, node: Node) -> bool {
         match node.checked_sub(self.variables) {
             Some(at) => {
@@ -111,44 +113,73 @@ fn copied(expr: &Expr) -> Option<VarId> {
 struct Grower<'a> {
     program: &'a Program,
     nodes: &'a Nodes,
+    /// The union-find forest. A column is known by its root.
     parent: Vec<Node>,
-    /// Of each column with more than one member, by its root: the procedures.
+    /// For each root the procedures that have a member in its column. Empty until the first attempt to merge it.
     procs: Vec<Vec<ProcId>>,
+    /// The same as pairs, to look them up.
     taken: HashSet<(Node, ProcId)>,
 }
 
-/// The column of each variable and result that is in one with others or is global, by its number; those of integers are
-/// apart, and not mixed with others. Globals are not in the table of members.
-pub fn columns(machine: &Machine, nodes: &Nodes, globals: &[VarId]) -> (Vec<u32>, usize) {
-    let program = machine.program;
-    let parent = (0..nodes.len() as u32).collect();
-    let procs = vec![Vec::new(); nodes.len()];
-    let mut grower = Grower { program, nodes, parent, procs, taken: HashSet::default() };
-    grower.calls();
-    grower.neighbours();
-    grower.counterparts(machine);
-    let mut column = vec![NONE; nodes.len()];
-    let mut number = vec![NONE; nodes.len()];
-    let mut count = 0;
-    let mut next = || {
-        count += 1;
-        count - 1
-    };
-    globals.iter().for_each(|&var| column[var.index()] = next());
-    for node in 0..nodes.len() as u32 {
-        let root = grower.root(node);
-        if grower.procs[root as usize].len() > 1 {
-            let number = &mut number[root as usize];
-            if *number == NONE {
-                *number = next();
-            }
-            column[node as usize] = *number;
+/// The columns of a program.
+pub struct Columns {
+    /// The column of each node that is in one.
+    of: Vec<Option<u32>>,
+    /// For each column whether its members are integers.
+    is_integer: Vec<bool>,
+}
+
+impl Columns {
+    /// The columns of a program: one for each of these globals, and one for each set of two or more locals and results that
+    /// share it.
+    pub fn new(machine: &Machine, nodes: &Nodes, globals: &[VarId]) -> Self {
+        let program = machine.program;
+        let parent = (0..nodes.len() as u32).collect();
+        let procs = vec![Vec::new(); nodes.len()];
+        let mut grower = Grower { program, nodes, parent, procs, taken: HashSet::default() };
+        grower.join_copied_by_calls();
+        grower.join_neighbours();
+        grower.join_twins(machine);
+        let mut columns = Columns { of: vec![None; nodes.len()], is_integer: Vec::new() };
+        for node in globals.iter().map(|&var| nodes.var(var)) {
+            columns.of[node as usize] = Some(columns.add(nodes.is_integer(program, node)));
         }
+        let mut column_of_root = vec![None; nodes.len()];
+        for node in 0..nodes.len() as u32 {
+            let root = grower.root(node) as usize;
+            if grower.procs[root].len() > 1 {
+                let new = || columns.add(nodes.is_integer(program, node));
+                let column = *column_of_root[root].get_or_insert_with(new);
+                columns.of[node as usize] = Some(column);
+            }
+        }
+        columns
     }
-    (column, count as usize)
+
+    /// A new column.
+    fn add(&mut self, is_integer: bool) -> u32 {
+        self.is_integer.push(is_integer);
+        self.is_integer.len() as u32 - 1
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.is_integer.len()
+    }
+
+    /// The column of a node, if it is in one.
+    pub fn of(&self, node: Node) -> Option<u32> {
+        self.of[node as usize]
+    }
+
+    /// Whether the members of a column are integers. None has integers and Booleans.
+    pub fn is_integer(&self, column: u32) -> bool {
+        self.is_integer[column as usize]
+    }
 }
 
 impl Grower<'_> {
+    /// The root of a node's column.
     fn root(&mut self, mut node: Node) -> Node {
         while self.parent[node as usize] != node {
             let above = self.parent[self.parent[node as usize] as usize];
@@ -158,7 +189,8 @@ impl Grower<'_> {
         node
     }
 
-    /// Makes two columns one if no procedure is in both; whether they are one now.
+    /// Merges the columns of two nodes, if no procedure has members in both, and integers do not meet Booleans. Returns whether
+    /// the nodes are in one column now.
     fn merge(&mut self, a: Node, b: Node) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
@@ -189,8 +221,8 @@ impl Grower<'_> {
         true
     }
 
-    /// What calls copy.
-    fn calls(&mut self) {
+    /// Merges the columns of variables that calls copy into each other.
+    fn join_copied_by_calls(&mut self) {
         for edge in self.program.edges().iter() {
             let Action::Call { callee, args, results } = &edge.action else { continue };
             for (&param, arg) in self.program.procs()[*callee].params().iter().zip(args) {
@@ -206,8 +238,8 @@ impl Grower<'_> {
         }
     }
 
-    /// What is copied, within procedures, to or from members of one column.
-    fn neighbours(&mut self) {
+    /// Merges the columns of variables that are copied, within procedures, to or from members of one column.
+    fn join_neighbours(&mut self) {
         let mut pairs: Vec<(Node, Node)> = Vec::new();
         for edge in self.program.edges().iter() {
             match &edge.action {
@@ -243,8 +275,8 @@ impl Grower<'_> {
         }
     }
 
-    /// What procedures of one class have in common.
-    fn counterparts(&mut self, machine: &Machine) {
+    /// Merges the columns of the locals and results that are at the same place in procedures of one class.
+    fn join_twins(&mut self, machine: &Machine) {
         let models = machine.classes.models();
         for proc in self.program.procs().ids() {
             let model = models[machine.classes.procs[proc] as usize];

@@ -206,7 +206,7 @@ impl<'a> Solver<'a> {
         self.scratch = before;
     }
 
-    /// Makes more live at a location. What leads there is passed again, unless the sweep comes to all of it anyway.
+    /// Makes more live at a location. The edges that lead there are passed again, unless the first sweep comes to them anyway.
     fn grow(&mut self, loc: LocId, more: &[u64], down: bool) {
         if !self.live.grow(self.program, loc, more) {
             return;
@@ -287,7 +287,7 @@ impl<'a> Solver<'a> {
         set
     }
 
-    /// What is live after a call is live at the exit of what it calls.
+    /// Makes what is live after a call live at the exit of the callee.
     fn pass_to_exit(&mut self, edge: &Edge, callee: ProcId) {
         let Action::Call { results, .. } = &edge.action else { return };
         let (program, scopes) = (self.program, self.scopes);
@@ -301,7 +301,7 @@ impl<'a> Solver<'a> {
                 bits::insert(&mut set, there);
             }
         }
-        // What a result overwrites does not come from the callee's global.
+        // A global that receives a result does not keep the value that the callee leaves in it.
         for field in results.iter().flatten().filter_map(|&var| scopes.field(program, callee, var)) {
             if field < scopes.globals(callee).len() {
                 bits::remove(&mut set, field);

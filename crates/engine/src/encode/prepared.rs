@@ -1,7 +1,8 @@
-//! Room `engine/encode`: what is computed from a program once, for all engines that are asked about it.
+//! Room `engine/encode`: what is computed from a program once, for all engines that use it.
 //!
 //! Engines may be asked one after the other, several times, or at the same time. What they compute from the program before
-//! they search does not depend on the queries, so it is made when the first engine wants it, and kept.
+//! they search does not depend on the queries, so it is made when the first engine asks for it, and kept. (`sat` has no use
+//! for packed valuations, and computes what it needs itself.)
 
 use super::machine::code::Machine;
 use postbop_ir::Program;

@@ -179,7 +179,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             return encoding_class;
         }
         let program = self.machine.program;
-        let mut row = vec![self.wiring.class(proc) as u64, (proc == program.main()) as u64];
+        let mut row = vec![self.wiring.placement(proc) as u64, (proc == program.main()) as u64];
         let links = self.machine.scopes.globals(proc).len() + program.procs()[proc].params;
         row.extend((0..links).map(|field| self.writes(proc, field) as u64));
         let (encoding_class, _) =
@@ -478,7 +478,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         self.bdd.plan(quantified, renamed)
     }
 
-    /// What a summary says of values that are not live after this call.
+    /// How a summary is relieved of the values that are not live after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
         for &(_, there) in &call.back {

@@ -18,6 +18,8 @@ pub struct TargetTracker<P> {
     reached: Vec<Option<P>>,
     /// For each query that has a guard, whether it was reached.
     guarded: Vec<Option<bool>>,
+    /// How many queries have a target, and of how many of them it was not reached yet.
+    asked: usize,
     missing: usize,
     first: bool,
 }
@@ -36,12 +38,14 @@ impl<P: Clone> TargetTracker<P> {
             bits::insert(&mut marked, loc.0 as usize);
         }
         let count = task.queries.len();
+        let asked = task.queries.iter().filter(|query| query.has_target()).count();
         TargetTracker {
             marked,
             queries,
             reached: vec![None; count],
             guarded: task.queries.iter().map(|query| (!query.guard.is_empty()).then_some(false)).collect(),
-            missing: count,
+            asked,
+            missing: asked,
             first: task.first,
         }
     }
@@ -55,12 +59,12 @@ impl<P: Clone> TargetTracker<P> {
 
     /// Whether nothing is left to look for.
     pub fn is_over(&self) -> bool {
-        self.missing == 0 || self.first && self.missing < self.reached.len()
+        self.missing == 0 || self.first && self.missing < self.asked
     }
 
     /// Whether there is a query whose target was not reached yet.
     pub fn has_open(&self) -> bool {
-        self.missing > 0
+        self.missing + (self.reached.len() - self.asked) > 0
     }
 
     /// The queries whose targets were not reached yet.
@@ -100,13 +104,17 @@ impl<P: Clone> TargetTracker<P> {
         mut trace: impl FnMut(P) -> Result<Trace, Why>,
         listener: &mut dyn Listener,
     ) {
-        let found = self.missing < self.reached.len();
+        let found = self.missing < self.asked;
+        // If all targets were reached, the search ended before it had seen all runs.
+        let complete = self.missing > 0;
         let stopped = stopped.or((self.first && found).then_some(Why::First));
         for (query, point) in self.reached.into_iter().enumerate() {
             let finding = match (point, &stopped) {
                 (Some(point), _) => trace(point).map_or_else(Finding::Unknown, Finding::Reached),
                 (None, Some(why)) => Finding::Unknown(why.clone()),
-                (None, None) => Finding::Holds { guarded: self.guarded[query] },
+                (None, None) => {
+                    Finding::Holds { guarded: self.guarded[query].filter(|reached| *reached || complete) }
+                }
             };
             listener.settle(query, finding);
         }

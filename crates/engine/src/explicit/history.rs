@@ -1,6 +1,9 @@
 //! Room `engine/explicit`: what the search remembers, for traces.
+//!
+//! Every row of the store says from which row it was found, and along which edge ([`super::store::Parent`]). That is a history of
+//! the kind that [`crate::encode::machine::retrace`] walks back.
 
-use super::store::{NOBODY, Store};
+use super::store::{NO_ROW, Store};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, History, Predecessor};
@@ -11,7 +14,7 @@ use postbop_ir::LocId;
 pub struct Recorded<'m, 'a, 's> {
     /// The program.
     pub machine: &'m Machine<'a>,
-    /// What was found.
+    /// The rows that were found.
     pub store: &'s Store,
 }
 
@@ -24,10 +27,10 @@ impl History for Recorded<'_, '_, '_> {
 
     fn predecessor(&mut self, &context: &u32, goal: &[u64]) -> Result<Predecessor<u32>, Why> {
         let origin = self.store.parent(context);
-        if origin.from == NOBODY {
+        if origin.from == NO_ROW {
             return Ok(Predecessor::Entry);
         }
-        if origin.exit == NOBODY {
+        if origin.exit == NO_ROW {
             let row = self.store.valuation(origin.from).into();
             return Ok(Predecessor::Step { from: origin.from, row, edge: origin.edge });
         }
@@ -39,7 +42,7 @@ impl History for Recorded<'_, '_, '_> {
 
     fn caller(&mut self, &entry: &u32, _: &[u64]) -> Result<Option<Caller<u32>>, Why> {
         let suspension = self.store.entries[self.store.entry_of(entry) as usize].first;
-        if suspension == NOBODY {
+        if suspension == NO_ROW {
             return Ok(None);
         }
         let origin = self.store.parent(suspension);
@@ -52,7 +55,7 @@ impl History for Recorded<'_, '_, '_> {
 }
 
 impl Recorded<'_, '_, '_> {
-    /// What a goal after a call asks of the callee's exit.
+    /// The part of a goal after a call that the callee must end with.
     fn inside(&self, context: u32, exit: u32, goal: &[u64]) -> Row {
         let edge = self.store.parent(context).edge;
         let call = self.machine.call(edge);

@@ -5,7 +5,7 @@
 //! [`Order`] of the search: [`super::any`] or [`super::shortest`].
 
 use super::history::Recorded;
-use super::store::{NOBODY, Parent, Store};
+use super::store::{NO_ROW, Parent, Store};
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
@@ -30,7 +30,7 @@ pub(super) enum WorkItem {
     Exits { suspension: u32, next: usize, end: usize },
 }
 
-/// What an expansion found, in the expander's rows.
+/// What an expansion found. The valuation is in the expander's rows.
 #[derive(Clone, Copy)]
 pub(super) enum Found {
     Context(EdgeId),
@@ -125,7 +125,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
     /// The first context of a new entry.
     fn enter(&mut self, entry: u32, row: &[u64]) -> Result<(), Full> {
         let loc = self.machine.program.procs()[self.store.entries[entry as usize].proc].entry;
-        self.found(entry, loc, row, Parent { from: NOBODY, edge: EdgeId(0), exit: NOBODY }, Length::ZERO)
+        self.found(entry, loc, row, Parent { from: NO_ROW, edge: EdgeId(0), exit: NO_ROW }, Length::ZERO)
     }
 
     /// A context was found, so many steps from its entry.
@@ -222,7 +222,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             Found::Context(edge) => {
                 let entry = self.store.entry_of(context);
                 let to = self.machine.program.edges()[edge].to;
-                self.found(entry, to, &row, Parent { from: context, edge, exit: NOBODY }, steps)?;
+                self.found(entry, to, &row, Parent { from: context, edge, exit: NO_ROW }, steps)?;
             }
             Found::Call(edge) => self.called(context, edge, &row, steps)?,
         }

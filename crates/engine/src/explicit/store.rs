@@ -7,8 +7,8 @@
 use postbop_ir::{EdgeId, Length, LocId, ProcId};
 use postbop_kit::rows::{Full, Rows};
 
-/// No row.
-pub const NOBODY: u32 = u32::MAX;
+/// In place of the number of a row: there is none.
+pub const NO_ROW: u32 = u32::MAX;
 
 const ENTRY: u64 = 1 << 63;
 const SUSPENSION: u64 = 1 << 62;
@@ -17,7 +17,7 @@ const MOST_ENTRIES: usize = 1 << 30;
 /// How a row was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Parent {
-    /// The context before, or for the return of a call the suspension; [`NOBODY`] at an entry.
+    /// The context before, or for the return of a call the suspension; [`NO_ROW`] at an entry.
     pub from: u32,
     /// The edge taken.
     pub edge: EdgeId,
@@ -30,7 +30,7 @@ pub struct Parent {
 pub struct Entry {
     /// The procedure.
     pub proc: ProcId,
-    /// The suspension that entered it first; [`NOBODY`] for main.
+    /// The suspension that entered it first; [`NO_ROW`] for main.
     pub first: u32,
     /// All suspensions that wait for it.
     pub callers: Vec<u32>,
@@ -82,11 +82,11 @@ impl Store {
         Ok((id, new))
     }
 
-    /// Adds an entry; its number, and whether it is new.
+    /// Adds an entry. Returns its number, and whether it is new.
     pub fn entry(&mut self, proc: ProcId, row: &[u64]) -> Result<(u32, bool), Full> {
         let number = self.entries.len() as u32;
         // An entry's parent says which number it has.
-        let parent = Parent { from: number, edge: EdgeId(0), exit: NOBODY };
+        let parent = Parent { from: number, edge: EdgeId(0), exit: NO_ROW };
         let (id, new) = self.intern(&[ENTRY | proc.0 as u64], row, parent)?;
         if !new {
             return Ok((self.parents[id as usize].from, false));
@@ -95,7 +95,7 @@ impl Store {
             return Err(Full);
         }
         let (callers, exits) = Default::default();
-        self.entries.push(Entry { proc, first: NOBODY, callers, exits, distance: Length::ZERO });
+        self.entries.push(Entry { proc, first: NO_ROW, callers, exits, distance: Length::ZERO });
         Ok((number, true))
     }
 
@@ -109,7 +109,7 @@ impl Store {
         edge: EdgeId,
     ) -> Result<(u32, bool), Full> {
         let head = [SUSPENSION | (entry as u64) << 32 | edge.0 as u64, callee as u64];
-        self.intern(&head, row, Parent { from, edge, exit: NOBODY })
+        self.intern(&head, row, Parent { from, edge, exit: NO_ROW })
     }
 
     /// The entry that a context or suspension belongs to.

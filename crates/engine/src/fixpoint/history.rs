@@ -27,7 +27,7 @@ pub const COPIES: u32 = 5;
 /// A location, and what is known of the entry, as literals of copy 0.
 pub type Point = (LocId, Literals);
 
-/// What was found when.
+/// The history of a solved system: the pairs, by the time at which they were found.
 pub struct Recorded<'r, 'm, 'a, 'w> {
     /// The diagrams.
     pub bdd: &'r mut Bdd<'w>,
@@ -49,7 +49,7 @@ pub struct Recorded<'r, 'm, 'a, 'w> {
     pub steps: HashMap<EdgeId, Ref>,
     /// Says when to stop.
     pub budget: &'w Budget,
-    /// What is looked for.
+    /// The values that are looked for.
     pub assignment: Assignment,
 }
 

@@ -47,7 +47,7 @@ pub fn algorithm(name: &str) -> Option<Algorithm> {
     LIBRARY.iter().chain([&SWITCHES]).find(|algorithm| algorithm.name == name).copied()
 }
 
-/// What programs with threads can do together, within a schedule. It is not one of those for programs without.
+/// The algorithm for programs with threads, within a schedule. The others are for sequential programs.
 pub const SWITCHES: Algorithm = Algorithm {
     name: "switches",
     about: "programs with threads, within so many context switches or rounds",

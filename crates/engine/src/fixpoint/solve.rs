@@ -152,7 +152,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         Ok(reached.into_iter().map(verdict).collect())
     }
 
-    /// What was found when.
+    /// The history of what was solved.
     fn recall(&mut self) -> Result<Recorded<'_, 'm, 'a, 'w>, Interrupted> {
         let domains = [PC, DomainId(1), DomainId(2)];
         let states: Vec<Vec<Vec<u32>>> = (0..COPIES)
@@ -183,7 +183,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         })
     }
 
-    /// What was known of some relations, time after time. An algorithm that ends early by making a relation hold of
+    /// The union of some relations at each time. An algorithm that ends early by making a relation hold of
     /// everything found nothing by that.
     fn growth(&mut self, relations: &[RelationId], all: Option<Ref>) -> Result<Vec<Ref>, Interrupted> {
         let mut sums = Vec::new();

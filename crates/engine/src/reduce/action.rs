@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //!
-//! An assumption is an assignment to nothing with a constraint, and `havoc` one of choices. Of two assignments the second
-//! sees what the first has stored: where it reads a variable that the first one writes, the value is put in its place. In
-//! constraints the new value can be named instead, if it is not overwritten.
+//! An assumption is an assignment without targets, with a constraint; `havoc` is an assignment of choices. Of two
+//! assignments, where the second reads a variable that the first one writes, the value that is written is put in its place.
+//! In a constraint the new value can be named instead (`Next`), if the second does not overwrite it.
 //!
 //! A value with a choice may be written down once only: it is chosen once.
 
@@ -35,7 +35,7 @@ pub fn size(action: &Action) -> usize {
     }
 }
 
-/// An expression, and the number of its first choice among those of its run.
+/// An expression, and for each of its choices the number among those of its run.
 #[derive(Clone, Copy)]
 struct Fragment<'a> {
     code: &'a [Op],
@@ -63,7 +63,7 @@ const SAME: &[u32] = &{
 const CHOSEN_BOOL: &[Op] = &[Op::Choice(Type::Bool)];
 
 impl<'a> Block<'a> {
-    /// The assignment of an arc, if it is one. `havocked` has room for the values of a `havoc`.
+    /// The action of an arc as an assignment; none if it is a call or a return.
     fn new(draft: &'a Draft, arc: u32) -> Option<Self> {
         let action = draft.action(arc);
         let mut origins = draft.origins(arc).unwrap_or(SAME);
@@ -156,7 +156,7 @@ impl Writer {
     }
 }
 
-/// What the first arc does and then the second, if one action can do it.
+/// The actions of two arcs, one after the other, as one action, if there is one.
 pub fn compose(draft: &Draft, first: u32, second: u32) -> Option<Made> {
     let (a, b) = (Block::new(draft, first)?, Block::new(draft, second)?);
     if size(draft.action(first)) + size(draft.action(second)) > MOST_OPERATORS {

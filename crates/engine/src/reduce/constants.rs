@@ -2,25 +2,26 @@
 //!
 //! # Idea
 //!
-//! Many variables are assigned one value only, by all assignments together. Such a variable is a *constant*: every
-//! read of it can be replaced by the value, conditions that this decides disappear, and the variable need not be
-//! stored any more.
+//! If every assignment to a variable stores the same number, the variable is a *constant*. Every read of it is replaced
+//! by the number, and conditions that this decides disappear. Since no edge reads the variable any longer it is live
+//! nowhere ([`crate::encode::live`]), and so engines do not store it.
 //!
 //! The analysis does not follow control flow. For each variable, and for each result of a procedure, it keeps what
 //! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
 //! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
-//! joins the value to what its variable has. Calls assign too: arguments to parameters, returned values to the
+//! joins the value to that of the assigned variable. Calls assign too: arguments to parameters, returned values to the
 //! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
 //! known of a variable only ever goes from nothing to one number to various, so after a few passes nothing changes.
 //!
 //! Variables also have a value before their first assignment: an arbitrary one. Where that value can matter, the
-//! variable is live at the place where it comes into being: a local that is no parameter at the entry of its
-//! procedure, a global at the entry of `main`. These variables begin with various numbers ([`arbitrary`]). For all
-//! others, whenever a read matters, an assignment came before it; and if all assignments store the same number,
-//! that is the number that is read.
+//! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
+//! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
+//! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
+//! matters; and if all assignments store the same number, that is the number that is read.
 //!
-//! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and
-//! assignments to constants are left out.
+//! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
+//! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
+//! results: arguments, and returned values.
 //!
 //! # The way back
 //!
@@ -31,14 +32,18 @@
 //! entry are kept, with their numbers ([`Constants::entries`]), and [`super::edge_map`] adds them to the entry of each
 //! of its segments.
 //!
+//! That is true of each segment, whichever call it belongs to, because [`Live`] joins all calls: a variable that is
+//! live at the entry of a procedure is live before every call of it. Follow it back along any run, and it stays live
+//! until an edge assigns it; for if none did, it would be live where it comes into being, and would be no constant.
+//!
 //! # Paper
 //!
 //! Constant propagation is Kildall's, with sets of assignments in place of control flow: docs/papers.md.
 //!
 //! # Cost
 //!
-//! Some passes over all edges, more where constants depend on each other in a row; after [`MOST_LOOKS`] it gives
-//! up. Liveness is computed only if there is a constant that is read.
+//! The analysis runs twice at most. Each time it makes some passes over all edges, more where constants depend on each
+//! other in a row; after [`MOST_PASSES`] it gives up. Liveness is computed only if some read would be replaced.
 
 use super::draft::{Draft, Made};
 use super::fold::Folder;
@@ -58,8 +63,8 @@ enum Stored {
 }
 
 impl Stored {
-    /// Adds to what is stored; whether that is something else.
-    fn add(&mut self, more: Stored) -> bool {
+    /// Joins another value to this one. Returns whether that changed it.
+    fn join(&mut self, more: Stored) -> bool {
         let joined = match (*self, more) {
             (Stored::Nothing, other) | (other, Stored::Nothing) => other,
             (Stored::Always(a), Stored::Always(b)) if a == b => *self,
@@ -69,8 +74,9 @@ impl Stored {
     }
 }
 
-/// After so many passes over all edges the analysis gives up.
-const MOST_LOOKS: usize = 16;
+/// After so many passes over all edges the analysis gives up. What is known by then may claim too much, so no variable at all is
+/// taken for a constant.
+const MOST_PASSES: usize = 16;
 
 /// The constants of a program.
 #[derive(Default)]
@@ -84,16 +90,20 @@ pub struct Constants {
 /// Replaces constants by their values.
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
-    let none = Table::filled(program.vars().len(), Stored::Nothing);
-    if !look(draft, none).is_some_and(|stored| worth_it(draft, &stored)) {
+    // First as if no initial value mattered, which is cheap: it needs no liveness. If no edge reads a constant even so, none
+    // does when initial values count too.
+    let nothing = Table::filled(program.vars().len(), Stored::Nothing);
+    if !fixpoint(draft, nothing).is_some_and(|stored| reads_constant(draft, &stored)) {
         return Constants::default();
     }
     let scopes = Scopes::new(program);
     let live = Live::new(program, &scopes);
-    let stored = look(draft, arbitrary(program, &scopes, &live));
-    let Some(stored) = stored.filter(|stored| worth_it(draft, stored)) else { return Constants::default() };
+    let stored = fixpoint(draft, arbitrary(program, &scopes, &live));
+    let Some(stored) = stored.filter(|stored| reads_constant(draft, stored)) else {
+        return Constants::default();
+    };
     for arc in 0..draft.arcs.len() as u32 {
-        if draft.arcs[arc as usize].live {
+        if draft.arcs[arc as usize].present {
             rewrite(draft, arc, &stored);
         }
     }
@@ -101,7 +111,7 @@ pub fn constants(draft: &mut Draft) -> Constants {
     Constants { count, entries: entries(program, &scopes, &live, &stored) }
 }
 
-/// What is stored at the start: something arbitrary in each variable whose first value can matter.
+/// What is stored before the first edge: various numbers in each variable whose initial value can matter.
 fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, Stored> {
     let mut stored = Table::filled(program.vars().len(), Stored::Nothing);
     for (id, proc) in program.procs().pairs() {
@@ -116,38 +126,39 @@ fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, St
     stored
 }
 
-/// What is stored in each variable, in the end.
-fn look(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, Stored>> {
+/// What is stored in each variable by all edges together, beginning with what is given. None if that takes more than
+/// [`MOST_PASSES`].
+fn fixpoint(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, Stored>> {
     let program = draft.task.program;
     let mut results: Table<ProcId, Vec<Stored>> =
         program.procs().iter().map(|proc| vec![Stored::Nothing; proc.results.len()]).collect();
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MOST_PASSES {
         let mut changed = false;
-        for (at, arc) in draft.arcs.iter().enumerate().filter(|(_, arc)| arc.live) {
+        for (at, arc) in draft.arcs.iter().enumerate().filter(|(_, arc)| arc.present) {
             match draft.action(at as u32) {
                 Action::Assume(_) => {}
                 Action::Assign { targets, values, .. } => {
                     for (&target, value) in targets.iter().zip(values) {
-                        let more = given(&stored, value);
-                        changed |= stored[target].add(more);
+                        let more = value_of(&stored, value);
+                        changed |= stored[target].join(more);
                     }
                 }
                 Action::Havoc(vars) => {
-                    vars.iter().for_each(|&var| changed |= stored[var].add(Stored::Various));
+                    vars.iter().for_each(|&var| changed |= stored[var].join(Stored::Various));
                 }
                 Action::Call { callee, args, results: wanted } => {
                     for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
-                        let more = given(&stored, arg);
-                        changed |= stored[param].add(more);
+                        let more = value_of(&stored, arg);
+                        changed |= stored[param].join(more);
                     }
                     for (&var, &result) in wanted.iter().zip(&results[*callee]) {
-                        changed |= var.is_some_and(|var| stored[var].add(result));
+                        changed |= var.is_some_and(|var| stored[var].join(result));
                     }
                 }
                 Action::Return(values) => {
                     let proc = program.locs()[arc.from].proc;
                     for (result, value) in results[proc].iter_mut().zip(values) {
-                        changed |= result.add(given(&stored, value));
+                        changed |= result.join(value_of(&stored, value));
                     }
                 }
             }
@@ -159,35 +170,37 @@ fn look(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, 
     None
 }
 
-/// The value of an expression, as far as it is known by now.
-fn given(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
+/// The value of an expression, if what is stored so far is all that ever is.
+fn value_of(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     match *expr.code {
         [Op::Const(_, value)] => return Stored::Always(value),
         [Op::Var(var)] => return stored[var],
         [Op::Choice(_)] => return Stored::Various,
         _ => {}
     }
+    // No run is known yet that gets here with all its operands assigned.
     if expr.reads().any(|var| stored[var] == Stored::Nothing) {
         return Stored::Nothing;
     }
+    // Without a constant there is hardly anything to fold. (This misses `x & 0`.)
     if expr.reads().next().is_some() && expr.reads().all(|var| stored[var] == Stored::Various) {
         return Stored::Various;
     }
-    // The type of a constant does not matter here.
+    // Any type will do: only the number of the result is used.
     let known = |var: VarId| match stored[var] {
         Stored::Always(value) => Some((Type::Bool, value)),
         _ => None,
     };
-    match *Folder::new(&known).fold(expr, true).expect("it is wanted").code {
+    match *Folder::new(&known).fold(expr).code {
         [Op::Const(_, value)] => Stored::Always(value),
         _ => Stored::Various,
     }
 }
 
-/// Whether an expression reads a constant.
-fn worth_it(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
+/// Whether some edge reads a constant.
+fn reads_constant(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
     let known = |var: VarId| matches!(stored[var], Stored::Always(_));
-    let arcs = draft.arcs.iter().enumerate().filter(|(_, arc)| arc.live);
+    let arcs = draft.arcs.iter().enumerate().filter(|(_, arc)| arc.present);
     let mut exprs = arcs.flat_map(|(at, _)| draft.action(at as u32).exprs());
     stored.iter().any(|stored| matches!(stored, Stored::Always(_)))
         && exprs.any(|expr| expr.reads().any(known))
@@ -200,45 +213,49 @@ fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
         Stored::Always(value) => Some((program.vars()[var].ty, value)),
         _ => None,
     };
-    let is_open = |var: VarId| known(var).is_none();
+    let is_constant = |var: VarId| known(var).is_some();
     let action = draft.action(arc);
     let reads = action.exprs().flat_map(|expr| &expr.code).any(|op| match *op {
-        Op::Var(var) | Op::Next(var) => !is_open(var),
+        Op::Var(var) | Op::Next(var) => is_constant(var),
         _ => false,
     });
     let writes = match action {
-        Action::Assign { targets, .. } => targets.iter().any(|&var| !is_open(var)),
-        Action::Call { results, .. } => results.iter().flatten().any(|&var| !is_open(var)),
+        Action::Assign { targets, .. } => targets.iter().any(|&var| is_constant(var)),
+        Action::Call { results, .. } => results.iter().flatten().any(|&var| is_constant(var)),
         _ => false,
     };
     if !reads && !writes {
         return;
     }
     let mut folder = Folder::new(&known);
-    let mut all = |exprs: &[Expr]| -> Vec<Expr> {
-        exprs.iter().map(|expr| folder.fold(expr, true).expect("it is wanted")).collect()
-    };
+    let mut all = |exprs: &[Expr]| -> Vec<Expr> { exprs.iter().map(|expr| folder.fold(expr)).collect() };
     let action = match action {
         Action::Assume(condition) => Action::Assume(all(std::slice::from_ref(condition)).remove(0)),
         Action::Return(values) => Action::Return(all(values)),
         Action::Call { callee, args, results } => {
-            let results = results.iter().map(|var| var.filter(|&var| is_open(var))).collect();
+            let results = results.iter().map(|var| var.filter(|&var| !is_constant(var))).collect();
             Action::Call { callee: *callee, args: all(args), results }
         }
         Action::Assign { targets, values, constraint } => {
-            let open = targets.iter().copied().filter(|&var| is_open(var)).collect::<Vec<_>>();
-            let pairs = targets.iter().zip(values);
-            let values: Vec<Expr> =
-                pairs.filter_map(|(&target, value)| folder.fold(value, is_open(target))).collect();
-            let constraint = constraint.as_ref().and_then(|constraint| folder.fold(constraint, true));
-            match (open.is_empty(), constraint) {
-                (true, constraint) => Action::Assume(constraint.unwrap_or_else(|| Expr::bool(true))),
-                (false, constraint) => Action::Assign { targets: open, values, constraint },
+            let (mut kept, mut folded) = (Vec::new(), Vec::new());
+            for (&target, value) in targets.iter().zip(values) {
+                if is_constant(target) {
+                    folder.pass_over(value);
+                } else {
+                    kept.push(target);
+                    folded.push(folder.fold(value));
+                }
+            }
+            let constraint = constraint.as_ref().map(|constraint| folder.fold(constraint));
+            if kept.is_empty() {
+                Action::Assume(constraint.unwrap_or_else(|| Expr::bool(true)))
+            } else {
+                Action::Assign { targets: kept, values: folded, constraint }
             }
         }
-        Action::Havoc(_) => unreachable!("what becomes arbitrary is not known"),
+        Action::Havoc(_) => unreachable!("a variable that is havocked is no constant, and havoc reads none"),
     };
-    let made = Made { action, origins: folder.left.into(), choices: draft.choices(arc) };
+    let made = Made { action, origins: folder.choices_left.into(), choices: draft.choices(arc) };
     draft.rewrite(arc, made);
 }
 

@@ -21,14 +21,14 @@ pub struct Arc {
     pub from: LocId,
     /// Where it leads.
     pub to: LocId,
-    /// What it does: that of the edge of this number, or beyond, one that was made.
+    /// Its action: that of the edge of this number, or beyond the last edge, one that was made here.
     action: u32,
-    /// The run it stands for: an edge, or beyond, two runs after one another.
+    /// The run it stands for: the edge of this number, or beyond the last edge, two runs after one another.
     run: u32,
     next_out: u32,
     next_in: u32,
-    /// Whether it is still there.
-    pub live: bool,
+    /// Whether it is still there, or was dropped.
+    pub present: bool,
 }
 
 /// The arcs at one end of a location.
@@ -36,8 +36,8 @@ pub struct Arc {
 pub struct Chain {
     head: u32,
     tail: u32,
-    /// How many of them are still there.
-    pub live: u32,
+    /// How many of them are present.
+    pub present: u32,
 }
 
 /// An action that was made here.
@@ -66,8 +66,12 @@ pub struct Draft<'a> {
     joined: Vec<(u32, u32)>,
     /// Locations that must stay: entries, exits, targets and guards.
     pub fixed: Vec<bool>,
-    /// Locations to which control can get, as far as that was found out.
-    pub reachable: Option<Vec<bool>>,
+    /// Locations to which control can get, at the first look and at the last one.
+    pub reachable: [Option<Vec<bool>>; 2],
+    /// For each query whether the first look left every way to its guard.
+    pub whole: Vec<bool>,
+    /// Locations from which control can get to a target, at the last look.
+    pub relevant: Option<Vec<bool>>,
 }
 
 impl<'a> Draft<'a> {
@@ -88,7 +92,7 @@ impl<'a> Draft<'a> {
             run: id.0,
             next_out: NIL,
             next_in: NIL,
-            live: true,
+            present: true,
         };
         Draft {
             task,
@@ -100,11 +104,13 @@ impl<'a> Draft<'a> {
             sources: program.edges().pairs().map(|(id, edge)| SourceEdge::new(id, edge)).collect(),
             joined: Vec::with_capacity(program.edges().len() / 2),
             fixed,
-            reachable: None,
+            reachable: [None, None],
+            whole: vec![false; task.queries.len()],
+            relevant: None,
         }
     }
 
-    /// What an arc does.
+    /// The action of an arc.
     pub fn action(&self, arc: u32) -> &Action {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {
@@ -168,11 +174,11 @@ impl<'a> Draft<'a> {
 
     /// Chains the arcs that are there.
     pub fn chain(&mut self) {
-        let empty = Chain { head: NIL, tail: NIL, live: 0 };
+        let empty = Chain { head: NIL, tail: NIL, present: 0 };
         self.leaving = vec![empty; self.task.program.locs().len()];
         self.entering = vec![empty; self.task.program.locs().len()];
         for at in 0..self.arcs.len() {
-            let Arc { from, to, live: true, .. } = self.arcs[at] else { continue };
+            let Arc { from, to, present: true, .. } = self.arcs[at] else { continue };
             let last = self.leaving[from.index()].append(at as u32);
             if let Some(last) = self.arcs.get_mut(last as usize) {
                 last.next_out = at as u32;
@@ -191,7 +197,7 @@ impl<'a> Draft<'a> {
 
     /// How many arcs enter and leave a location.
     pub fn degrees(&self, loc: LocId) -> (u32, u32) {
-        (self.entering[loc.index()].live, self.leaving[loc.index()].live)
+        (self.entering[loc.index()].present, self.leaving[loc.index()].present)
     }
 
     /// The arcs that leave a location, in order.
@@ -207,15 +213,15 @@ impl<'a> Draft<'a> {
     fn follow<'s>(&'s self, head: u32, next: impl Fn(&Arc) -> u32 + 's) -> impl Iterator<Item = u32> + 's {
         let known = |at: u32| (at != NIL).then_some(at);
         std::iter::successors(known(head), move |&at| known(next(&self.arcs[at as usize])))
-            .filter(|&at| self.arcs[at as usize].live)
+            .filter(|&at| self.arcs[at as usize].present)
     }
 
     /// Drops an arc.
     pub fn drop(&mut self, at: u32) {
         let arc = &mut self.arcs[at as usize];
-        arc.live = false;
-        self.leaving[arc.from.index()].live -= 1;
-        self.entering[arc.to.index()].live -= 1;
+        arc.present = false;
+        self.leaving[arc.from.index()].present -= 1;
+        self.entering[arc.to.index()].present -= 1;
     }
 
     /// The arcs that leave `loc` leave from where `arc`, the only one that enters it, starts. They come in its place.
@@ -228,11 +234,11 @@ impl<'a> Draft<'a> {
             self.arcs[at as usize].from = from;
         }
         let chain =
-            std::mem::replace(&mut self.leaving[loc.index()], Chain { head: NIL, tail: NIL, live: 0 });
+            std::mem::replace(&mut self.leaving[loc.index()], Chain { head: NIL, tail: NIL, present: 0 });
         let after = std::mem::replace(&mut self.arcs[arc as usize].next_out, chain.head);
         self.arcs[chain.tail as usize].next_out = after;
         let here = &mut self.leaving[from.index()];
-        here.live += chain.live;
+        here.present += chain.present;
         if after == NIL {
             here.tail = chain.tail;
         }
@@ -249,11 +255,11 @@ impl<'a> Draft<'a> {
             self.arcs[at as usize].to = to;
         }
         let chain =
-            std::mem::replace(&mut self.entering[loc.index()], Chain { head: NIL, tail: NIL, live: 0 });
+            std::mem::replace(&mut self.entering[loc.index()], Chain { head: NIL, tail: NIL, present: 0 });
         let after = std::mem::replace(&mut self.arcs[arc as usize].next_in, chain.head);
         self.arcs[chain.tail as usize].next_in = after;
         let here = &mut self.entering[to.index()];
-        here.live += chain.live;
+        here.present += chain.present;
         if after == NIL {
             here.tail = chain.tail;
         }
@@ -271,7 +277,7 @@ impl<'a> Draft<'a> {
         let program = self.task.program;
         let mut kept = std::mem::take(&mut self.fixed);
         let mut count = 0;
-        for arc in self.arcs.iter().filter(|arc| arc.live) {
+        for arc in self.arcs.iter().filter(|arc| arc.present) {
             kept[arc.from.index()] = true;
             kept[arc.to.index()] = true;
             count += 1;
@@ -294,8 +300,8 @@ impl<'a> Draft<'a> {
             builder.push_proc(Proc { name: String::new(), locals, params, results, entry, exit, span });
         }
         let moved = |locs: &[LocId]| locs.iter().map(|loc| places[loc.index()]).collect();
-        let queries = self.task.queries.iter().map(|query| Query {
-            guard: if self.is_decided(query) { Vec::new() } else { moved(&query.guard) },
+        let queries = self.task.queries.iter().enumerate().map(|(at, query)| Query {
+            guard: if self.is_decided(at, query) { Vec::new() } else { moved(&query.guard) },
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
@@ -304,14 +310,30 @@ impl<'a> Draft<'a> {
         (reduced, queries, edge_map)
     }
 
-    /// Whether control can get to a guard whose condition was found to hold always: then no run to it is left to be found.
-    fn is_decided(&self, query: &Query) -> bool {
-        let fails = |arc: u32| query.locs().contains(&self.arcs[arc as usize].to);
-        let reachable = |loc: LocId| self.reachable.as_ref().is_none_or(|known| known[loc.index()]);
-        query.guard.iter().any(|&loc| reachable(loc) && !self.leaving(loc).any(fails))
+    /// Whether control can get to a guard from which no target is left to be reached: then the ways to it were dropped, and
+    /// say nothing about runs.
+    fn is_decided(&self, at: usize, query: &Query) -> bool {
+        let relevant = |loc: LocId| self.relevant.as_ref().is_none_or(|relevant| relevant[loc.index()]);
+        query.guard.iter().any(|&loc| self.is_reachable(at, loc) && !relevant(loc))
     }
 
-    /// What an arc does, for the last time.
+    /// Whether control can get to a location of the guard of a query.
+    fn is_reachable(&self, at: usize, loc: LocId) -> bool {
+        let [first, last] = &self.reachable;
+        let known = if self.whole[at] { last } else { first };
+        known.as_ref().is_none_or(|known| known[loc.index()])
+    }
+
+    /// For each query whether it has a guard to which control cannot get.
+    pub fn unreachable(&self) -> Vec<bool> {
+        let queries = self.task.queries.iter().enumerate();
+        let dead = |(at, query): (usize, &Query)| {
+            !query.guard.is_empty() && !query.guard.iter().any(|&loc| self.is_reachable(at, loc))
+        };
+        queries.map(dead).collect()
+    }
+
+    /// The action of an arc, asked for the last time.
     fn take(&mut self, arc: u32) -> Action {
         let action = self.arcs[arc as usize].action as usize;
         match action.checked_sub(self.task.program.edges().len()) {
@@ -331,7 +353,7 @@ impl<'a> Draft<'a> {
             let mut next = self.leaving[loc.index()].head;
             while let Some(&arc) = self.arcs.get(next as usize) {
                 let at = std::mem::replace(&mut next, arc.next_out);
-                if !arc.live {
+                if !arc.present {
                     continue;
                 }
                 edge_map.edge(arc.run, self.origins(at).filter(|_| self.choices(at) > 0));
@@ -346,7 +368,7 @@ impl<'a> Draft<'a> {
 impl Chain {
     /// Appends an arc, and says which one was the last before.
     fn append(&mut self, arc: u32) -> u32 {
-        self.live += 1;
+        self.present += 1;
         if self.head == NIL {
             self.head = arc;
         }

@@ -36,7 +36,7 @@ pub struct SourceEdge {
 }
 
 impl SourceEdge {
-    /// What is to be known of an edge.
+    /// Notes what matters of an edge.
     pub fn new(id: EdgeId, edge: &Edge) -> Self {
         let choices = match &edge.action {
             Action::Havoc(vars) => vars.len(),
@@ -119,7 +119,7 @@ impl EdgeMap {
                     None if enters => plain.entering(step.locals().to_vec()),
                     None => plain,
                 });
-                // What follows a call is not run before it comes back.
+                // The call is still open when the run ends: the edges behind it were not taken.
                 if enters {
                     break;
                 }

@@ -8,7 +8,7 @@ use crate::encode::machine::value::{Val, binary, ite, unary};
 use postbop_ir::{Expr, Op, Type, Value, VarId};
 use smallvec::SmallVec;
 
-/// Longer code is not folded: operands are moved about.
+/// In longer code no operand takes the place of its operator: that moves code, which would take quadratic time.
 const LONGEST: usize = 4_096;
 
 /// An operand that was written.
@@ -26,24 +26,25 @@ pub struct Folder<'a> {
     code: Vec<Op>,
     /// Which choices of the action are left in the expression under way.
     choices: Vec<u32>,
-    /// How many choices were met.
+    /// How many choices of the action were met, left or not.
     met: u32,
-    /// Which were left in the expressions before.
-    pub left: Vec<u32>,
+    /// Which choices of the action are left in the expressions that are done.
+    pub choices_left: Vec<u32>,
 }
 
 impl<'a> Folder<'a> {
     /// A folder for an action, given what is known.
     pub fn new(known: &'a dyn Fn(VarId) -> Option<(Type, Value)>) -> Self {
-        Folder { known, code: Vec::new(), choices: Vec::new(), met: 0, left: Vec::new() }
+        Folder { known, code: Vec::new(), choices: Vec::new(), met: 0, choices_left: Vec::new() }
     }
 
-    /// The next expression of the action, or nothing if it is not `wanted`: its choices are passed over.
-    pub fn fold(&mut self, expr: &Expr, wanted: bool) -> Option<Expr> {
-        if !wanted {
-            self.met += expr.choices().count() as u32;
-            return None;
-        }
+    /// Leaves out the next expression of the action. Its choices are counted.
+    pub fn pass_over(&mut self, expr: &Expr) {
+        self.met += expr.choices().count() as u32;
+    }
+
+    /// Folds the next expression of the action.
+    pub fn fold(&mut self, expr: &Expr) -> Expr {
         let mut stack: SmallVec<[Operand; 8]> = SmallVec::new();
         for &op in &expr.code {
             let arity = op.arity();
@@ -58,8 +59,8 @@ impl<'a> Folder<'a> {
             };
             stack.push(operand);
         }
-        self.left.append(&mut self.choices);
-        Some(Expr::new(std::mem::take(&mut self.code)))
+        self.choices_left.append(&mut self.choices);
+        Expr::new(std::mem::take(&mut self.code))
     }
 
     fn leaf(&mut self, op: Op, value: Option<(Type, Value)>) -> Operand {
@@ -74,7 +75,7 @@ impl<'a> Folder<'a> {
 
     fn apply(&mut self, op: Op, operands: &[Operand], moves: bool) -> Operand {
         let first = operands[0];
-        // Whether a value is known is all that is asked: of what is not, any range will do.
+        // Only whether the result is known is asked, so any range will do for an operand that is not.
         let open = Val { lo: 0, hi: 1, hole: 0, whole: false };
         let value = |operand: &Operand| operand.value.map_or(open, |(_, value)| Val::known(value.get()));
         let result = match operands {
@@ -108,7 +109,7 @@ impl<'a> Folder<'a> {
     }
 }
 
-/// The operand that an operator passes on unchanged, because of what is known of the others.
+/// The operand that is the operator's result, because of the values of the others.
 fn passes_on(op: Op, operands: &[Operand]) -> Option<usize> {
     let value = |at: usize| operands[at].value.map(|(_, value)| value);
     match (op, operands.len()) {
@@ -139,8 +140,8 @@ mod tests {
     fn folded(code: &[Op]) -> (Vec<Op>, Vec<u32>) {
         let known = |var| (var == VarId(1)).then_some((Type::Bool, Value::TRUE));
         let mut folder = Folder::new(&known);
-        let expr = folder.fold(&Expr::new(code), true).expect("it is wanted");
-        (expr.code.to_vec(), folder.left)
+        let expr = folder.fold(&Expr::new(code));
+        (expr.code.to_vec(), folder.choices_left)
     }
 
     fn bit(value: bool) -> Op {
@@ -165,8 +166,8 @@ mod tests {
         assert_eq!(folded(&[C, Op::Not, ANY, ANY, Op::Ite]), (vec![ANY], vec![1]));
         let known = |_| None;
         let mut folder = Folder::new(&known);
-        assert_eq!(folder.fold(&Expr::new([ANY]), false), None);
-        folder.fold(&Expr::new([ANY]), true);
-        assert_eq!(folder.left, [1]);
+        folder.pass_over(&Expr::new([ANY]));
+        folder.fold(&Expr::new([ANY]));
+        assert_eq!(folder.choices_left, [1]);
     }
 }

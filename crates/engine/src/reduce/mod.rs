@@ -39,6 +39,8 @@ use postbop_ir::{Bound, Prefer, Program, Query, Task, Trace};
 pub struct Reduced {
     program: Program,
     queries: Vec<Query>,
+    /// For each query whether it has a guard that no run reaches, whatever its target.
+    pub unreachable: Vec<bool>,
     prefer: Prefer,
     first: bool,
     lift: EdgeMap,
@@ -64,6 +66,7 @@ pub fn reduce(task: &Task) -> Reduced {
     if !task.shortest() {
         compose::compose(&mut draft);
     }
+    let unreachable = draft.unreachable();
     let (program, queries, mut lift) = draft.finish();
     lift.entries = constants.entries;
     stopwatch.lap("reduce_us");
@@ -75,7 +78,7 @@ pub fn reduce(task: &Task) -> Reduced {
         ("constants", constants.count as u64),
     ]);
     stats.extend(stopwatch.laps());
-    Reduced { program, queries, prefer: task.prefer, first: task.first, lift, stats }
+    Reduced { program, queries, unreachable, prefer: task.prefer, first: task.first, lift, stats }
 }
 
 impl Reduced {

@@ -22,11 +22,18 @@ pub fn prune(draft: &mut Draft) {
             Action::Call { callee, .. } => program.procs()[callee].entry,
             _ => edge.to,
         };
-        draft.arcs[id.index()].live &=
+        draft.arcs[id.index()].present &=
             reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
-    // A second look sees only what the first one left: for what was dropped, the first one counts.
-    draft.reachable.get_or_insert(reachable);
+    // When edges are pruned a second time, the locations of dropped edges no longer seem reachable: the first result counts,
+    // unless all edges on the way to a guard were kept.
+    if draft.reachable[0].is_none() {
+        let kept = |loc: &LocId| relevant[loc.index()] || !reachable[loc.index()];
+        draft.whole = draft.task.queries.iter().map(|query| query.guard.iter().all(kept)).collect();
+        draft.reachable[0] = Some(reachable.clone());
+    }
+    draft.reachable[1] = Some(reachable);
+    draft.relevant = Some(relevant);
 }
 
 /// The locations to which control can get.
@@ -46,7 +53,7 @@ fn reachable(draft: &Draft) -> Vec<bool> {
         }
         for &edge in program.leaving(loc) {
             let (arc, edge) = (edge.0, &program.edges()[edge]);
-            if !draft.arcs[arc as usize].live {
+            if !draft.arcs[arc as usize].present {
                 continue;
             }
             let Action::Call { callee, .. } = edge.action else {
@@ -89,7 +96,7 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         if program.procs()[proc].entry == loc {
             work.extend(calls.of(proc.index()).iter().map(|&id| program.edges()[EdgeId(id)].from));
         }
-        for &id in entering.of(loc.index()).iter().filter(|&&id| draft.arcs[id as usize].live) {
+        for &id in entering.of(loc.index()).iter().filter(|&&id| draft.arcs[id as usize].present) {
             let edge = &program.edges()[EdgeId(id)];
             work.push(called(edge).map_or(edge.from, |callee| program.procs()[callee].exit));
         }

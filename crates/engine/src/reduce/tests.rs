@@ -125,3 +125,18 @@ fn a_guard_stays_as_long_as_its_condition_is_open() {
     let reduced = reduce(&Task::new(&program, &queries));
     assert!(reduced.queries[0].guard.is_empty(), "{:?}", actions(&reduced));
 }
+
+#[test]
+fn a_guard_behind_a_condition_that_constants_decide_is_not_reachable() {
+    // k is true where it is compared, so that no run comes to l9.
+    let blocked = GRAPH.replace("edge l8 l9 at 0..0 assume v1", "edge l8 l9 at 0..0 assume (not v0)");
+    let program = text::parse(&blocked).unwrap();
+    let queries = [Query { guard: vec![LocId(9)], ..Query::reach("R", vec![LocId(5)]) }];
+    for prefer in [Prefer::Any, Prefer::FewestSteps] {
+        let reduced = reduce(&Task { prefer, ..Task::new(&program, &queries) });
+        assert_eq!(reduced.unreachable, [true], "{:?}", actions(&reduced));
+        assert_eq!(reduced.queries[0].guard.len(), 1, "engines see it, and find no run to it");
+    }
+    let program = text::parse(GRAPH).unwrap();
+    assert_eq!(reduce(&Task::new(&program, &queries)).unreachable, [false]);
+}

@@ -38,7 +38,7 @@ impl Solver<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// What was pushed on from a location.
+    /// The part of a location's set that was pushed on.
     fn settled(&mut self, loc: LocId) -> Result<Ref, Interrupted> {
         let place = self.places[loc];
         self.encoder.bdd.and(place.reach, !place.fresh)

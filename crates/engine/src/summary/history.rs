@@ -2,10 +2,10 @@
 //!
 //! # Idea
 //!
-//! Every set that arrived somewhere says from which set it came, and how. Given a location and some values there, the
-//! earliest arrival that has a path edge with these values is one whose cause comes before it; conjoined with the
-//! relation in between it shows which values can have been there before, and one is picked. What the diagram does not
-//! test on the way stays open.
+//! Every set that arrived at a location is kept, with its *cause*: the set that it is an image of, and along which edge or
+//! call. To find how a path edge with given values was reached, take the earliest arrival that contains one. The set in its
+//! cause arrived earlier still. Conjoined with the relation of the edge, it shows which values can have been there before;
+//! one valuation is picked, and the walk goes on from there. Values that the diagrams do not test stay open.
 //!
 //! A point of the history is a location and what is known of how its procedure was entered, as literals of its links: all
 //! points of one activation must agree on that.
@@ -14,9 +14,9 @@ use super::calls::{CallEffect, CallSite};
 use super::solve::{Arrival, Cause, Solver};
 use crate::budget::Budget;
 use crate::encode::literals::{self, Literal, Literals};
-use crate::encode::machine::classes::Memo;
 use crate::encode::machine::layout::Row;
 use crate::encode::machine::retrace::{Caller, History, Predecessor};
+use crate::encode::memo::Memo;
 use crate::encode::wiring::Role;
 use crate::verdict::Why;
 use postbop_ir::{EdgeId, Id, Length, LocId, ProcId, Table};
@@ -26,22 +26,23 @@ use postbop_kit::groups::Groups;
 use postbop_kit::rows::Rows;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::hash_map::Entry;
+use std::iter;
 use std::rc::Rc;
 
-/// What is known of the entry, and a valuation.
+/// Literals of the entry, and a valuation.
 pub(super) type Valued = (Literals, Row);
 
-/// A location, and what is known of the entry.
+/// A location, and what is known of how its procedure was entered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Point {
     pub(super) loc: LocId,
     pub(super) entry: Literals,
-    /// Where many arrived: it arrived before this time.
+    /// It arrived before this time, which narrows the search where many sets arrived.
     before: u64,
 }
 
 impl Point {
-    /// At some time.
+    /// A point that arrived at any time.
     pub fn new(loc: LocId, entry: Literals) -> Self {
         Point { loc, entry, before: u64::MAX }
     }
@@ -53,15 +54,15 @@ pub struct Recorded<'m, 'a, 'w, 't> {
     pub(super) solver: Solver<'m, 'a, 'w, 't>,
     /// The arrivals by location and time.
     arrivals: Vec<Arrival>,
-    /// Where those of a location begin.
+    /// For each location its first arrival.
     first: Table<LocId, u32>,
-    /// Where many arrived: what had arrived when, in all and by calls.
+    /// For locations at which many sets arrived, in all or (if true) by calls: the union of the arrivals up to each one.
     sums: HashMap<(LocId, bool), Vec<(Ref, u32)>>,
     assignment: Assignment,
     /// Locations at which the same sets arrived along edges of the same classes have the same signature.
     signatures: Rows,
     signature: Table<LocId, Option<u32>>,
-    /// What was found out about points with the same signature.
+    /// How points were reached, by signature, entry and goal.
     memo: Memo<Found>,
 }
 
@@ -70,9 +71,9 @@ pub struct Recorded<'m, 'a, 'w, 't> {
 struct Found {
     /// Which arrival it was.
     arrival: u32,
-    /// What is known of the entry before, and the valuation there.
+    /// The entry and the valuation at the point before.
     before: Valued,
-    /// After a call, the same of the callee's exit.
+    /// After a call, the same at the callee's exit.
     inside: Valued,
 }
 
@@ -166,7 +167,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
                 return Ok(at);
             }
         }
-        // What arrived up to some time only grows with time.
+        // The union of the arrivals up to a time only grows with time, so the first one that fits is found by halving.
         if let Entry::Vacant(vacant) = self.sums.entry((loc, calls)) {
             let mut sums: Vec<(Ref, u32)> = Vec::new();
             for (at, arrival) in here.filter(fits) {
@@ -218,16 +219,17 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
         let Some(signature) = self.signature(point.loc) else { return self.find(point, goal) };
         let entry = &point.entry;
         let mut memo = std::mem::take(&mut self.memo);
-        let words = memo.start((signature as u64) << 32 | entry.len() as u64);
-        words.extend(entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64));
-        words.extend_from_slice(goal);
-        // What others find who ask the same must be an answer at any time.
-        let found = memo.get(|| self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
+        let first = (signature as u64) << 32 | entry.len() as u64;
+        let literals = entry.iter().map(|&(level, truth)| (level as u64) << 1 | truth as u64);
+        let key = iter::once(first).chain(literals).chain(goal.iter().copied());
+        // The key does not say before which time. The earliest arrival serves at any time.
+        let found = memo.get(key, || self.find(&Point { before: u64::MAX, ..point.clone() }, goal));
         self.memo = memo;
         found
     }
 
-    /// What arrived at a location, and how; nothing if that would be a long list, or if no other location is likely to have the same list.
+    /// The number of the list of all arrivals at a location, with their causes. None if that would be a long list, or if no other
+    /// location is likely to have the same one.
     fn signature(&mut self, loc: LocId) -> Option<u32> {
         if self.signature[loc].is_some() || !self.solver.encoder.machine.classes.repeats() {
             return self.signature[loc];
@@ -296,7 +298,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
         }
     }
 
-    /// What was found, at this very location.
+    /// What was found for the signature, as the predecessor of a point at this very location.
     fn predecessor_of(
         &mut self,
         loc: LocId,

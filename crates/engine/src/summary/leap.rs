@@ -54,7 +54,7 @@ const MOST: usize = 1 << 10;
 /// How often leaps may bring nothing, more than twice as often as something.
 const VAIN: u32 = 64;
 
-/// What is known of a location that had many turns.
+/// Whether to leap at a location that had many turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Head {
     /// Leaps are not tried before so many turns, of this loop if it was looked at already.
@@ -134,7 +134,7 @@ impl Solver<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// What comes of some work on diagrams, or nothing if it takes more results than allowed.
+    /// Does some work on diagrams. Returns none if that takes more results than leaps are allowed.
     fn within<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, Interrupted>,
@@ -148,7 +148,7 @@ impl Solver<'_, '_, '_, '_> {
         }
     }
 
-    /// Leaps from what is fresh at the head and not closed yet; whether there is such a thing.
+    /// Leaps from the part of the head's set that is new and not closed yet. Returns whether there is such a part.
     fn leaps(&mut self, loc: LocId, number: u32) -> Result<bool, Interrupted> {
         let Loop { closed, plans: Plans { image, .. }, .. } = self.loops[number as usize];
         let mut set = self.encoder.bdd.and(self.places[loc].fresh, !closed)?;

@@ -1,4 +1,7 @@
-//! Room `engine/summary`: in which order locations are looked at.
+//! Room `engine/summary`: in which order locations are looked at: in reverse post-order, procedure by procedure.
+//!
+//! In that order a location comes after all that lead to it, but for the heads of loops. So a set that is pushed on has
+//! grown as much as it can before.
 
 use postbop_ir::{LocId, ProcId, Program, Table};
 
@@ -18,8 +21,8 @@ impl Order {
         self.place[loc]
     }
 
-    /// Numbers the locations of a procedure; the last to be left by a depth-first search comes first. What leaves a
-    /// loop is visited before its body, so that the body comes before what follows.
+    /// Numbers the locations of a procedure: the last to be left by a depth-first search comes first. The edge that leaves a
+    /// loop is followed before its body, so that the body comes before the locations behind the loop.
     pub fn number(&mut self, program: &Program, proc: ProcId) {
         const SEEN: u32 = u32::MAX - 1;
         let entry = program.procs()[proc].entry;

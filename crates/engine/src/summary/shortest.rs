@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 
 /// Sets by the number of steps to them.
 pub struct Rings {
-    /// What arrives when.
+    /// The sets that are to arrive, by the number of steps, and where.
     pub schedule: BTreeMap<(Length, LocId), Ref>,
-    /// For each procedure with which values it was entered when.
+    /// For each procedure the sets of values with which it was entered, and after how many steps.
     pub entered: Table<ProcId, Vec<(Length, Ref)>>,
-    /// What came out of each procedure, in how many steps.
+    /// For each procedure the sets of path edges at its exit, and in how many steps.
     pub left: Table<ProcId, Vec<(Length, Ref)>>,
-    /// For each call what was pushed over it when.
+    /// For each call the sets that were pushed over it, and after how many steps.
     pub pushed: Vec<Vec<(Length, Ref)>>,
 }
 

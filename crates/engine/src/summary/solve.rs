@@ -58,13 +58,13 @@ pub struct Arrival {
     pub loc: LocId,
     /// When: a sequence number, or the distance.
     pub time: Length,
-    /// What.
+    /// The set that arrived.
     pub set: Ref,
-    /// Whence.
+    /// Where it came from.
     pub cause: Cause,
 }
 
-/// What an edge does, once it was looked at.
+/// An edge that was looked at, ready to be applied to sets.
 #[derive(Clone, Copy)]
 pub(super) enum Ready {
     Nothing,
@@ -218,7 +218,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         self.encoder.bdd.image(set, relation, plan)
     }
 
-    /// What is known of a procedure.
+    /// The interface of a procedure.
     pub(super) fn interface(&mut self, proc: ProcId) -> Result<Rc<ProcInterface>, Interrupted> {
         if let Some(interface) = &self.interfaces[proc] {
             return Ok(Rc::clone(interface));
@@ -231,7 +231,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         let mut interface = self.encoder.interface(proc)?;
         if proc == self.task.program.main() {
-            // Nobody asks how main was entered.
+            // No caller asks how main was entered.
             (interface.links, interface.link_levels, interface.diagonal) =
                 (Vec::new(), Vec::new(), Ref::TRUE);
         }
@@ -306,7 +306,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(known)
     }
 
-    /// What edges of one class have in common, in procedures of one encoding class.
+    /// The key of an edge's relation: edges of one class, in procedures of one encoding class, share it.
     fn key(&mut self, edge: EdgeId) -> (u32, u32) {
         let proc = self.task.program.locs()[self.task.program.edges()[edge].from].proc;
         (self.encoder.machine.classes.edges[edge], self.encoder.encoding_class(proc))
@@ -329,7 +329,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         Ok(site)
     }
 
-    /// What is known of a procedure that was entered.
+    /// The interface of a procedure that was entered.
     pub fn known_interface(&self, proc: ProcId) -> &ProcInterface {
         self.interfaces[proc].as_ref().expect("it was entered")
     }

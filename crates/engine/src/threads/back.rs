@@ -1,7 +1,9 @@
 //! Room `engine/threads`: traces of a translation as traces of the program with threads.
 //!
-//! The sequential run takes one thread after the other, each through its slots. Its steps are dealt out to slots
-//! and threads; read slot by slot they are the run of all threads. Steps after the target was reached are cut off.
+//! Each edge of a translation says what it stands for ([`EdgeMeaning`]): a step of the program, a change of thread or of slot,
+//! or nothing. So the steps are dealt out to slots and threads, and read slot by slot they are the run of all threads. The
+//! sequentialisation runs one thread after the other, each through its slots; in the product every switch begins a slot.
+//! Steps after the target was reached are cut off.
 //!
 //! A call that begins and ends in one slot stays a segment, so a run may be as long as it likes inside; all other
 //! calls are unfolded.
@@ -26,7 +28,7 @@ struct Dealer<'a> {
     /// The thread and the slot at hand; none in the prologue.
     now: Option<(u32, ThreadId)>,
     prologue: Vec<Step>,
-    /// Where the target was reached.
+    /// The slot and the thread in which the target was reached, when it was; none within for the prologue.
     end: Option<Option<(u32, ThreadId)>>,
     initial: Known,
     count: usize,

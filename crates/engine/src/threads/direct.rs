@@ -282,7 +282,7 @@ impl<'m, 'a> Search<'m, 'a> {
         let Frame { caller: below, loc, locals } = self.store.frame(waiting);
         let here = self.machine.layout(self.program.locs()[loc].proc);
         let there = self.machine.layout(self.machine.callee(call));
-        // What waits has no globals of its own.
+        // A frame that waits has no globals of its own.
         let mut row = here.open.clone();
         for (at, word) in row.iter_mut().enumerate() {
             let mask = self.store.masks.get(at).copied().unwrap_or(0);

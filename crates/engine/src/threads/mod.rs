@@ -226,7 +226,7 @@ impl Threads<'_, '_> {
         let mut size = if grows { from.max(least) } else { most };
         while size <= most.min(to) {
             self.within(engine, size, board);
-            // What has no answer now got none for want of means, and gets none within more.
+            // A query without an answer ran into a limit, and would again within a larger bound.
             if !self.is_explored(size, board) || board.is_over() {
                 return size;
             }
@@ -299,7 +299,7 @@ impl Threads<'_, '_> {
         let mut known: Vec<(Bound, bool)> = Vec::new();
         for number in 0..self.task.queries.len() {
             let Verdict::Holds { within, .. } = board.answer(number).verdict else { continue };
-            // What holds in all runs holds within the bound that was asked for, and there the room may be enough.
+            // A property that holds in all runs also holds within the bound that was asked for, and there the room may be enough.
             let bounds = [within, self.task.bound];
             let fits = bounds.into_iter().find(|&bound| {
                 if !known.iter().any(|(other, _)| *other == bound) {

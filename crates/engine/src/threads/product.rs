@@ -442,3 +442,35 @@ impl Product<'_> {
         Translation { program, queries, meaning: self.origins, firsts, rounds: false }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use postbop_ir::text;
+
+    /// Two threads, each with two locations and so many edges from one to the other.
+    fn two_threads(edges: usize) -> String {
+        let wide = |from: usize| format!("edge l{from} l{} at 0..0 assume *:bool\n", from + 1).repeat(edges);
+        format!(
+            "postbop-ir 1\n\
+            proc p0 \"a\" params 0 results ( ) entry l0 exit l2 at 0..0\n\
+            proc p1 \"b\" params 0 results ( ) entry l3 exit l5 at 0..0\n\
+            loc l0 p0 at 0..0\nloc l1 p0 at 0..0\nloc l2 p0 at 0..0\n\
+            loc l3 p1 at 0..0\nloc l4 p1 at 0..0\nloc l5 p1 at 0..0\n\
+            {}{}edge l1 l2 at 0..0 return\nedge l4 l5 at 0..0 return\n\
+            thread t0 \"a\" p0\nthread t1 \"b\" p1\n",
+            wide(0),
+            wide(3)
+        )
+    }
+
+    #[test]
+    fn edges_count_as_locations_do() {
+        for (edges, fits) in [(LARGEST / 2 - 10, true), (LARGEST / 2, false)] {
+            let program = text::parse(&two_threads(edges)).unwrap();
+            let queries = [Query::reach("behind", vec![LocId(1)])];
+            let made = product(&Task::new(&program, &queries), None, Stacks::Exact);
+            assert_eq!(made.is_ok(), fits, "{edges} edges of each thread");
+        }
+    }
+}

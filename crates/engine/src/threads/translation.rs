@@ -1,4 +1,7 @@
 //! Room `engine/threads`: a sequential program that stands for one with threads.
+//!
+//! [`super::product`] and [`super::sequential`] make such programs. Their traces are read by [`super::back`], by what each edge
+//! stands for.
 
 use postbop_ir::{Bound, EdgeId, Prefer, Program, Query, Table, Task, ThreadId, VarId};
 use rustc_hash::FxHashMap as HashMap;
@@ -8,7 +11,7 @@ use rustc_hash::FxHashMap as HashMap;
 pub enum EdgeMeaning {
     /// An edge of the program as written.
     Step(EdgeId),
-    /// Nothing that happens in a run.
+    /// No step: the translation keeps its books.
     Nothing,
     /// A thread begins, in this slot.
     Begin(ThreadId, u32),
@@ -28,7 +31,7 @@ pub struct Translation {
     pub queries: Vec<Query>,
     /// What its edges stand for.
     pub meaning: Table<EdgeId, EdgeMeaning>,
-    /// The variables of its main procedure that are locals of the procedures in which threads start.
+    /// For variables of its main procedure the locals, of procedures in which threads start, that they stand for.
     pub firsts: HashMap<VarId, VarId>,
     /// Whether its slots are rounds.
     pub rounds: bool,

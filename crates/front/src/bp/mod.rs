@@ -62,7 +62,7 @@ fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source
     }
     let mut tree = parser::parse(text, &lexed, satabs, sink);
     if dialect != Dialect::Auto {
-        // Whoever names the dialect is in no doubt.
+        // A user who names the dialect is in no doubt.
         tree.doubts.clear();
     }
     Some(Source { lexed, tree, satabs })

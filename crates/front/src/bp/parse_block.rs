@@ -175,11 +175,18 @@ impl Parser<'_> {
         false
     }
 
-    /// Reads `for (…)`, of which there is none, and opens a loop in its place if a block follows.
+    /// Reads `for (…)` or `for x …`, of which there is none, and opens a loop in its place if a block follows.
     pub fn no_for(&mut self, body: &mut Body) {
         let word = self.take();
         let mut depth = 0usize;
         loop {
+            let ends = matches!(
+                self.here().kind,
+                Kind::Do | Kind::LeftBrace | Kind::Semicolon | Kind::End | Kind::EndOfFile
+            );
+            if depth == 0 && ends {
+                break;
+            }
             match self.take().kind {
                 Kind::LeftParen => depth += 1,
                 Kind::RightParen if depth == 1 => break,

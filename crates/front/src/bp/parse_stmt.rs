@@ -186,15 +186,20 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether `for (…; …)` stands here: a procedure of this name is called without a `;` in the parentheses.
+    /// Whether `for x …`, `for (…; …)` or `for (…) do` stands here: a procedure of this name is called without a `;` in the
+    /// parentheses, and no block follows.
     fn sees_for(&self) -> bool {
         let word = self.here();
-        if &self.text[word.start as usize..word.end as usize] != "for" || self.ahead(1) != Kind::LeftParen {
-            return false;
+        let is_for = &self.text[word.start as usize..word.end as usize] == "for";
+        if !is_for || self.ahead(1) != Kind::LeftParen {
+            return is_for && self.ahead(1).is_name();
         }
-        let rest = self.tokens[self.at + 1..].iter().map(|token| token.kind);
+        let mut rest = self.tokens[self.at + 1..].iter().map(|token| token.kind);
         let stops = |kind: &Kind| matches!(kind, Kind::Semicolon | Kind::RightParen | Kind::EndOfFile);
-        rest.into_iter().find(stops) == Some(Kind::Semicolon)
+        match rest.find(stops) {
+            Some(Kind::RightParen) => matches!(rest.next(), Some(Kind::Do | Kind::LeftBrace)),
+            stop => stop == Some(Kind::Semicolon),
+        }
     }
 
     fn word(&mut self, act: Act) -> Act {

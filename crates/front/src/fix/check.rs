@@ -292,7 +292,8 @@ impl Checker<'_> {
                 let (length, span) = self.size(length)?;
                 let most = (MOST_PARTS / element.parts()) as i64;
                 if !(0..=most).contains(&length) {
-                    let message = format!("an array of this type has up to {most} elements");
+                    let s = if most == 1 { "" } else { "s" };
+                    let message = format!("an array of this type has up to {most} element{s}");
                     return self.complain(Code::BadSize, span, message);
                 }
                 Sort::Array(Box::new(element), length as usize)

@@ -81,7 +81,16 @@ fn what_does_not_exist_is_named() {
     let told = told(&format!("decl uint<3> n; void main() begin {body} end"));
     let messages: Vec<_> = told.iter().map(|(message, _)| &message[..15]).collect();
     assert_eq!(messages, ["there is no div", "there is no rem", "there is no `fo"], "{told:?}");
+    for body in ["for (x) do skip; od", "for x in y do skip; od", "for x := 1 do x := 0; od"] {
+        let told = self::told(&format!("decl x, y; void main() begin {body} end"));
+        assert_eq!(
+            told.iter().map(|(message, _)| &message[..]).collect::<Vec<_>>(),
+            ["there is no `for`"],
+            "{body}"
+        );
+    }
     assert!(reading("void for(x) begin skip; end void main() begin for(1); end").diagnostics.is_empty());
+    assert!(reading("decl for; void main() begin for := 1; for := !for; end").diagnostics.is_empty());
 }
 
 #[test]

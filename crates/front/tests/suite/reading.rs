@@ -2,7 +2,7 @@
 
 use crate::common::{codes, program};
 use postbop_front::{File, Format, LARGEST, Options, properties, property, read};
-use postbop_ir::{FileId, Id, Span};
+use postbop_ir::{FileId, Id, Span, text};
 
 const SYSTEM: &[u8] = b"2\nPDA 1 2\n0 1 -> 1 2\nPDA 3 3\n1 3 -> 1 -\n";
 
@@ -80,6 +80,16 @@ fn every_printed_name_finds_its_property() {
     // Without a source the names come from the graph, and they too are found.
     let bare = properties(&program, "");
     assert!(bare.iter().all(|known| property(&program, "", &known.name).as_ref() == Ok(known)));
+}
+
+#[test]
+fn a_check_that_is_declared_twice_is_one_property_with_one_location() {
+    let graph = text::print(&program("void main() begin decl x; assert(x); end"));
+    let line = graph.lines().find(|line| line.starts_with("check ")).expect("an assertion");
+    let twice = graph.replace(line, &format!("{line}\n{line}"));
+    let once = properties(&text::parse(&graph).expect("a graph"), "");
+    assert_eq!((once.len(), once[0].locs().len(), once[0].guard.len()), (1, 1, 1));
+    assert_eq!(properties(&text::parse(&twice).expect("a graph"), ""), once);
 }
 
 #[test]

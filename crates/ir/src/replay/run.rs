@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
         for (var, cell) in cells {
             let before = if self.notes { self.cell(var) } else { cell };
             self.cells.insert(var, cell);
-            // Whoever is told the changes may know more than we do of what was at entry.
+            // The reader of the changes may know more than we do of the values at entry.
             let open = matches!(before, Cell::Entry(_)) && before != cell;
             if self.notes && (open || before.known() != cell.known()) {
                 self.noted.push((var, cell.known()));

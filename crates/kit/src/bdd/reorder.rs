@@ -217,7 +217,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
         }
     }
 
-    /// Lets the block at a place change places with the next; whether it may go on.
+    /// Lets the block at a place change places with the next. Returns whether it may go on.
     fn exchange(&mut self, place: usize) -> bool {
         let (upper, lower) = (self.blocks[place], self.blocks[place + 1]);
         let vertices: usize =

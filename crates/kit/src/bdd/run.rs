@@ -2,10 +2,10 @@
 //!
 //! # Idea
 //!
-//! An operation on two diagrams is the same operation on what is left of both where the first level is true, and where it
-//! is not; the results become a vertex. Written as a recursive function that would go as deep as there are levels, and
-//! the number of levels is up to the user. So what waits is kept on a stack of our own: one entry for each level on the
-//! way. Quantifying needs disjunctions on the way up; those have a second stack, and there is never more than one of them.
+//! An operation on two diagrams is done on their cofactors (what is left of them where the first level is true, and where
+//! it is false); the two results become a vertex. A recursive function would go as deep as there are levels, and
+//! the number of levels is up to the user. So unfinished work is kept on a stack of our own: one entry for each level on the
+//! way. Quantifying needs disjunctions on the way up; those have a second stack, and there is never more than one under way.
 
 use super::ops::{KEEP, QUANTIFY};
 use super::table::BOTTOM;
@@ -143,7 +143,7 @@ impl Bdd<'_> {
                 if f == Ref::FALSE || g == Ref::FALSE || f == !g {
                     return Ok(Ok(Ref::FALSE));
                 }
-                // What is equal need be looked at once; `TRUE` is the least.
+                // Equal operands need be looked at once; `TRUE` is the least.
                 (f, g) = if f == g { (Ref::TRUE, g) } else { (f, g) };
             }
         }

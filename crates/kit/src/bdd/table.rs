@@ -94,7 +94,7 @@ impl<'w> Bdd<'w> {
         self.allowance = results / PATIENCE as u64 + 1;
     }
 
-    /// From now on there may be any number of results; whether they were more than allowed before.
+    /// From now on there may be any number of results. Returns whether there were more than allowed before.
     pub fn allow_all(&mut self) -> bool {
         std::mem::replace(&mut self.allowance, u64::MAX) == 0
     }

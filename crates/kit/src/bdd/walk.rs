@@ -25,7 +25,7 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Decides a level. A level decided before keeps its value; whether the two agree.
+    /// Decides a level. A level decided before keeps its value. Returns whether the two agree.
     pub fn decide(&mut self, level: u32, value: bool) -> bool {
         let at = level as usize;
         if self.values.len() <= at {
@@ -126,7 +126,7 @@ impl Bdd<'_> {
         Ok(all)
     }
 
-    /// Walks to where all operands are true, and leaves the way in `path`; whether there is such a place. `None` if there
+    /// Walks to where all operands are true, and leaves the way in `path`. Returns whether there is such a place. `None` if there
     /// are too many dead ends.
     fn walk(&self, mut at: [Ref; MOST], assignment: &Assignment, path: &mut Vec<Junction>) -> Option<bool> {
         path.clear();

@@ -117,7 +117,7 @@ impl Compiler<'_> {
     }
 
     /// The recipe for a formula whose free variables have these places.
-    // Bounded depth: whoever builds a system keeps formulas shallow; the parser of formula files allows 200.
+    // Bounded depth: the builder of a system keeps formulas shallow; the parser of formula files allows 200.
     pub fn formula(&mut self, node: NodeId, places: &Places) -> usize {
         self.recipes.copies = self.recipes.copies.max(places.most());
         match self.system.get(node) {
@@ -167,7 +167,7 @@ impl Compiler<'_> {
     }
 
     /// The recipe for a conjunction under a quantifier, perhaps an empty one.
-    // Bounded depth: whoever builds a system keeps formulas shallow; the parser of formula files allows 200.
+    // Bounded depth: the builder of a system keeps formulas shallow; the parser of formula files allows 200.
     fn conjunction(&mut self, mut bound: Vec<VarId>, node: NodeId, wanted: &Places) -> usize {
         if !(self.go_on)() {
             self.recipes.stopped = true;
@@ -285,8 +285,8 @@ fn anchor(system: &System, conjuncts: &[NodeId]) -> Option<usize> {
 }
 
 /// The conjuncts of a conjunction, without those that are true; none if one is false. A quantifier directly below a quantifier
-/// is joined with it, and so is one over a single relation, as in `R(1, x)`. Other quantifiers stay as they are: whoever
-/// wrote them says what to compute apart.
+/// is joined with it, and so is one over a single relation, as in `R(1, x)`. Other quantifiers stay as they are: the
+/// author of the formula says by them what to compute apart.
 fn conjuncts(system: &System, node: NodeId, bound: &mut Vec<VarId>) -> Option<Vec<NodeId>> {
     let mut conjuncts = Vec::new();
     let mut work = vec![node];

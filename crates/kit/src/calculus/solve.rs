@@ -388,7 +388,7 @@ impl<'s, 'w, S: Supply> Solver<'s, 'w, S> {
         if !self.bdd.wants_collection() {
             return;
         }
-        // What depends on values of relations can be made again.
+        // Diagrams that depend on the values of relations can be made again.
         for (recipe, heavy) in self.recipes.heavy.iter().enumerate() {
             if *heavy && !matches!(self.recipes.list[recipe], Recipe::Product(_, _, _) | Recipe::Or(_)) {
                 self.made[recipe] = None;

@@ -8,35 +8,38 @@
 //! results are kept once for each class.
 //!
 //! The fields of a procedure are the variables that it can touch: some globals, its locals, its results
-//! ([`crate::encode::scope`]). Packed valuations are rows of fields.
+//! ([`crate::encode::scope`]). A packed valuation is a row of fields.
 //!
-//! * Two procedures are in the same class if the same row can hold a valuation of either: they touch and write the
+//! * Two procedures are in the same class if one row can hold a valuation of either: they touch and write the
 //!   same globals, have as many parameters and locals, their fields have the same types in the same order, and the
 //!   same fields are live at entry and exit.
 //! * Two edges are in the same class if their procedures are, the same fields are live before and after them, and
 //!   their actions are the same when locals are named by their place in the procedure; calls are the same if their
 //!   callees are in one class.
 //!
-//! So an edge of one class turns a row into the same rows as any other edge of the class, and a class can be
-//! represented by its first member ([`Classes::models`]). To find the classes, what matters of each procedure and edge
-//! is written down as a row of words, and equal rows are equal classes.
+//! So edges of one class, if they are no calls, lead from a row to the same rows. Calls of one class enter their callees with
+//! the same rows, and if these return the same row, they continue with the same row; but their callees may have
+//! different bodies. A class is represented by its first member ([`Classes::models`]).
+//!
+//! To find the classes, all that matters of a procedure or an edge is written down as words, its *key*; those with the same
+//! key are in the same class.
 //!
 //! # Cost
 //!
-//! Each edge is written down once. Where more fields are in scope than fit in [`MOST_WORDS`] words, rows would be
-//! long and seldom equal: there every procedure and edge is a class of its own.
+//! Each edge is written down once. Where the fields of a procedure do not fit in [`MOST_WORDS`] words, keys would be
+//! long and seldom equal: there the procedure and each of its edges are classes of their own.
 
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Scope, Table, Type, VarId};
 use postbop_kit::rows::Rows;
 
-/// More live fields than fit in so many words are not compared.
+/// Procedures with more fields than one bit each of so many words are not compared, nor are their edges.
 const MOST_WORDS: usize = 4;
 
 /// The classes of procedures and of edges.
 pub struct Classes {
-    /// The class of each procedure, and how many there are.
+    /// The class of each procedure.
     pub procs: Table<ProcId, u32>,
     /// How many classes of procedures there are.
     pub proc_classes: usize,
@@ -51,10 +54,12 @@ struct Sorter<'a> {
     program: &'a Program,
     scopes: &'a Scopes,
     live: &'a Live,
-    row: Vec<u64>,
-    rows: Rows,
-    /// The classes of rows.
-    classes: Vec<u32>,
+    /// The key under way.
+    key: Vec<u64>,
+    keys: Rows,
+    /// For each key its class. (Members that are not compared have a class and no key.)
+    class_of_key: Vec<u32>,
+    /// How many classes there are.
     count: u32,
 }
 
@@ -78,7 +83,7 @@ impl Classes {
         models
     }
 
-    /// Whether most edges share their class with others, so that it is worth while to remember results by class.
+    /// Whether a class has more than two edges on average, so that it is worth while to remember results by class.
     pub fn repeats(&self) -> bool {
         self.edge_classes * 2 < self.edges.len()
     }
@@ -86,80 +91,85 @@ impl Classes {
 
 impl<'a> Sorter<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: &'a Live) -> Self {
-        let (row, rows, classes) = Default::default();
-        Sorter { program, scopes, live, row, rows, classes, count: 0 }
+        let (key, keys, class_of_key) = Default::default();
+        Sorter { program, scopes, live, key, keys, class_of_key, count: 0 }
     }
 
-    /// A class without members.
-    fn fresh(&mut self) -> u32 {
+    /// A new class.
+    fn new_class(&mut self) -> u32 {
         self.count += 1;
         self.count - 1
     }
 
-    /// The class of the row.
+    /// The class of the key that was written down.
     fn class(&mut self) -> u32 {
-        match self.rows.intern(&self.row) {
-            Ok((id, false)) => self.classes[id as usize],
+        match self.keys.intern(&self.key) {
+            Ok((id, false)) => self.class_of_key[id as usize],
             Ok((_, true)) => {
-                let class = self.fresh();
-                self.classes.push(class);
+                let class = self.new_class();
+                self.class_of_key.push(class);
                 class
             }
-            Err(_) => self.fresh(),
+            // The table is full.
+            Err(_) => self.new_class(),
         }
     }
 
+    /// Adds the live fields to the key.
     fn live(&mut self, loc: LocId) {
-        self.row.extend_from_slice(self.live.at(self.program, loc));
+        self.key.extend_from_slice(self.live.at(self.program, loc));
     }
 
+    /// The class of a procedure.
     fn proc(&mut self, proc: ProcId) -> u32 {
         let data = &self.program.procs()[proc];
         if self.live.at(self.program, data.entry).len() > MOST_WORDS {
-            return self.fresh();
+            return self.new_class();
         }
         let (globals, written) = (self.scopes.globals(proc), self.scopes.written(proc));
-        self.row.clear();
-        self.row.extend([globals.len(), data.locals.len(), data.params, written.len()].map(|n| n as u64));
-        self.row.extend(globals.iter().chain(written).map(|var| var.0 as u64));
-        self.row.extend(self.scopes.types(self.program, proc).map(number));
+        self.key.clear();
+        // The lengths come first, so that lists of different lengths never make the same key.
+        self.key.extend([globals.len(), data.locals.len(), data.params, written.len()].map(|n| n as u64));
+        self.key.extend(globals.iter().chain(written).map(|var| var.0 as u64));
+        self.key.extend(self.scopes.types(self.program, proc).map(number));
         self.live(data.entry);
         self.live(data.exit);
         self.class()
     }
 
+    /// The class of an edge, given the classes of procedures.
     fn edge(&mut self, procs: &Table<ProcId, u32>, edge: &Edge) -> u32 {
         let proc = self.program.locs()[edge.from].proc;
         if self.live.at(self.program, edge.from).len() > MOST_WORDS {
-            return self.fresh();
+            return self.new_class();
         }
-        self.row.clear();
-        self.row.push(procs[proc] as u64);
+        self.key.clear();
+        self.key.push(procs[proc] as u64);
         self.live(edge.from);
         self.live(edge.to);
         match &edge.action {
             Action::Assume(condition) => {
-                self.row.push(0);
+                self.key.push(0);
                 self.expr(condition);
             }
             Action::Assign { targets, values, constraint } => {
-                self.row.push(1 | (targets.len() as u64) << 8 | (constraint.is_some() as u64) << 4);
+                self.key.push(1 | (targets.len() as u64) << 8 | (constraint.is_some() as u64) << 4);
                 self.vars(targets);
                 values.iter().chain(constraint).for_each(|expr| self.expr(expr));
             }
             Action::Havoc(vars) => {
-                self.row.push(2);
+                self.key.push(2);
                 self.vars(vars);
             }
             Action::Call { callee, args, results } => {
-                self.row.push(3 | (procs[*callee] as u64) << 8);
+                self.key.push(3 | (procs[*callee] as u64) << 8);
                 args.iter().for_each(|arg| self.expr(arg));
                 let result = |var: &Option<VarId>| var.map_or(u64::MAX, |var| self.var(var));
                 let results: Vec<u64> = results.iter().map(result).collect();
-                self.row.extend(results);
+                self.key.extend(results);
             }
             Action::Return(values) => {
-                self.row.push(4);
+                self.key.push(4);
                 values.iter().for_each(|value| self.expr(value));
             }
         }
@@ -174,20 +184,21 @@ impl<'a> Sorter<'a> {
         }
     }
 
+    /// Adds variables to the key.
     fn vars(&mut self, vars: &[VarId]) {
         for &var in vars {
             let var = self.var(var);
-            self.row.push(var);
+            self.key.push(var);
         }
     }
 
-    /// The operators of an expression, each with a number of its own, and an end.
+    /// Adds the operators of an expression to the key, each with a number of its own, and an end.
     fn expr(&mut self, expr: &Expr) {
         for &op in &expr.code {
             let tag = |tag: u64, rest: u64| rest << 8 | tag;
             let word = match op {
                 Op::Const(ty, value) => {
-                    self.row.push(tag(1, number(ty)));
+                    self.key.push(tag(1, number(ty)));
                     value.get() as u64
                 }
                 Op::Var(var) => tag(2, self.var(var)),
@@ -206,9 +217,9 @@ impl<'a> Sorter<'a> {
                 Op::Sub(ty) => tag(15, number(ty)),
                 Op::Mul(ty) => tag(16, number(ty)),
             };
-            self.row.push(word);
+            self.key.push(word);
         }
-        self.row.push(0);
+        self.key.push(0);
     }
 }
 
@@ -219,41 +230,5 @@ fn number(ty: Type) -> u64 {
         Type::Integer => 1,
         Type::Uint(width) => (width as u64) << 2 | 2,
         Type::Int(width) => (width as u64) << 2 | 3,
-    }
-}
-
-/// Remembered results: for a question, written as a row of words, its answer.
-pub struct Memo<T> {
-    question: Vec<u64>,
-    questions: Rows,
-    answers: Vec<Option<T>>,
-}
-
-impl<T> Default for Memo<T> {
-    fn default() -> Self {
-        Memo { question: Vec::new(), questions: Rows::default(), answers: Vec::new() }
-    }
-}
-
-impl<T: Clone> Memo<T> {
-    /// Starts a question with this word; the others are to be added.
-    pub fn start(&mut self, word: u64) -> &mut Vec<u64> {
-        self.question.clear();
-        self.question.push(word);
-        &mut self.question
-    }
-
-    /// The answer to the question that was put, found out if need be.
-    pub fn get<E>(&mut self, find: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-        let Ok((id, new)) = self.questions.intern(&self.question) else { return find() };
-        if new {
-            self.answers.push(None);
-        }
-        if let Some(answer) = &self.answers[id as usize] {
-            return Ok(answer.clone());
-        }
-        let answer = find()?;
-        self.answers[id as usize] = Some(answer.clone());
-        Ok(answer)
     }
 }

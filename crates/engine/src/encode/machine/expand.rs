@@ -366,7 +366,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             return self.meets(&call.args, &layout.fields, entry);
         }
         self.only = false;
-        // What waits here.
+        // The values that the caller keeps.
         self.out.clear();
         self.out.extend_from_slice(&self.machine.layout(self.machine.program.locs()[site.to].proc).open);
         for &field in &call.kept {
@@ -374,7 +374,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             site.fields[field].set(&mut self.out, value);
         }
         std::mem::swap(&mut self.out, &mut self.kept);
-        // What the callee sees.
+        // The values that the callee gets.
         self.out.clear();
         self.out.extend_from_slice(&layout.open);
         for &(here, there, _) in call.globals.iter().filter(|(_, _, live)| *live) {

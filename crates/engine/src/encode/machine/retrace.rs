@@ -14,16 +14,17 @@
 //! At each edge what the engine needs to name the point before, and the halvings of the expander. A procedure is
 //! walked once for each exit and goal.
 
-use super::classes::Memo;
 use super::code::Machine;
 use super::expand::{Expander, Explanation, Goal, Site};
 use super::layout::Row;
 use crate::budget::Budget;
+use crate::encode::memo::Memo;
 use crate::verdict::Why;
 use postbop_ir::trace::Known;
 use postbop_ir::{EdgeId, LocId, ProcId, Segment, SegmentId, Step, Table, Trace};
 use rustc_hash::FxHashMap as HashMap;
 use std::hash::Hash;
+use std::iter;
 
 /// How a point was reached.
 pub enum Predecessor<P> {
@@ -218,14 +219,14 @@ impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
         if !self.machine.classes.repeats() {
             return explain();
         }
-        let words = self.memo.start(self.machine.classes.edges[edge] as u64);
-        match goal {
-            Goal::Any => {}
-            Goal::Row(after) => words.extend_from_slice(after),
-            Goal::Call(entry, kept) => words.extend(entry.iter().chain(kept)),
-        }
-        words.extend_from_slice(row);
-        self.memo.get(explain)
+        let class = self.machine.classes.edges[edge] as u64;
+        let (first, second): (&[u64], &[u64]) = match goal {
+            Goal::Any => (&[], &[]),
+            Goal::Row(after) => (after, &[]),
+            Goal::Call(entry, kept) => (entry, kept),
+        };
+        let key = iter::once(&class).chain(first).chain(second).chain(row);
+        self.memo.get(key.copied(), explain)
     }
 
     /// The procedure of an entry, and what a goal asks of its values.
