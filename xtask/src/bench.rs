@@ -372,7 +372,10 @@ mod tests {
     #[test]
     fn algorithms_stand_beside_engines() {
         let named = |engine: Option<&str>| engines(&plan(None, engine));
-        assert_eq!(named(None).unwrap().len(), postbop_engine::engines().len() + 1);
+        let modes = named(Some("sat")).unwrap();
+        assert_eq!(modes, ["sat", "sat:qbf", "sat:universal"]);
+        // All engines and `auto`, with one mode of `sat`.
+        assert_eq!(named(None).unwrap().len(), postbop_engine::engines().len() + 2 - modes.len());
         assert_eq!(named(Some("fixpoint")).unwrap().len(), LIBRARY.len());
         assert_eq!(named(Some("fixpoint:ef")).unwrap(), ["fixpoint:ef"]);
         assert!(named(Some("ef")).is_err() && named(Some("fixpoint:nosuch")).is_err());

@@ -321,6 +321,11 @@ pub struct Images {
 const NONE: Lit = Lit(u32::MAX);
 
 impl Images {
+    /// Whether no literal stands for any node.
+    pub fn is_empty(&self) -> bool {
+        self.lits.is_empty()
+    }
+
     /// Whether a literal stands for a node.
     pub fn has(&self, node: usize) -> bool {
         self.lits.get(node).is_some_and(|&lit| lit != NONE)

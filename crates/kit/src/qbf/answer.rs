@@ -3,10 +3,11 @@
 //! # Idea
 //!
 //! φ holds for a candidate and a valuation of Y. Where φ is a conjunction of which one part says `y = f(X)`, the value of y
-//! is no choice, whatever the candidate: f is substituted for y. Where it says `g = f(X)`, and g is one of two functions as a third one
-//! says, a multiplexer, the inputs of that third function get the values that they have in the answer, so that g becomes one of
-//! the two. If neither is possible some of the other inputs get their values, twice as many each time. In the end φ is a
-//! function of X alone. It holds for the candidate, and wherever it holds there is an answer.
+//! is no choice, whatever the candidate: f is substituted for y. It may also say `g = f(X)`, where g is one of two functions as a third
+//! one says, its *control*. If the control is a function of X, each of the two functions is f(X) where the control
+//! chooses it. If not, φ is restricted to where the control has the value that it has in the answer, so that g becomes one of the two. If
+//! there is no such equation some of the inputs get the values that they have in the answer, twice as many each time. In
+//! the end φ is a function of X alone. It holds for the candidate, and wherever it holds there is an answer.
 //!
 //! # Cost
 //!
@@ -24,6 +25,9 @@ pub(super) struct Definitions<'a> {
     left: Vec<Lit>,
     values: Values,
 }
+
+/// So many functions at the most are looked at for one equation before multiplexers are restricted.
+const MOST_VISITS: usize = 64;
 
 /// A set of nodes.
 struct Nodes(Vec<u64>);
@@ -60,20 +64,35 @@ impl<'a> Definitions<'a> {
             if self.left.is_empty() {
                 return phi;
             }
-            let (mut map, known) = self.determined(phi, &cone);
-            if !known {
+            let (mut map, controls) = self.determined(phi, &cone);
+            if map.is_empty() && controls.is_empty() {
                 let picked = self.left.iter().take(count);
                 picked.for_each(|lit| map.insert(lit.node(), Lit::constant(self.values.get(*lit))));
                 count *= 2;
             }
-            self.aig.substitute(&cone, &mut map);
-            phi = map.of(phi);
+            phi = self.restrict(phi, &cone, map, &controls);
             self.aig.evaluate_more(&mut self.values, |_| false);
         }
     }
 
-    /// Functions of X for inputs Y, as far as equations say them; and whether there are any.
-    fn determined(&self, phi: Lit, cone: &[usize]) -> (Images, bool) {
+    /// Substitutes for inputs, and for controls their values; which are claimed besides.
+    fn restrict(&mut self, phi: Lit, cone: &[usize], mut map: Images, controls: &[usize]) -> Lit {
+        let mut claims = Lit::TRUE;
+        let mut rest = cone;
+        for &control in controls {
+            let (now, later) = rest.split_at(rest.partition_point(|&at| at <= control));
+            rest = later;
+            self.aig.substitute(now, &mut map);
+            let (own, value) = (map.of(Lit::positive(control)), self.values.get(Lit::positive(control)));
+            claims = self.aig.and(claims, if value { own } else { !own });
+            map.insert(control, Lit::constant(value));
+        }
+        self.aig.substitute(rest, &mut map);
+        self.aig.and(map.of(phi), claims)
+    }
+
+    /// Functions of X for inputs Y, as far as equations say them; if they do so under conditions only, the controls.
+    fn determined(&mut self, phi: Lit, cone: &[usize]) -> (Images, Vec<usize>) {
         let (mut left, mut mixed) = (Nodes::new(self.aig.len()), Nodes::new(self.aig.len()));
         self.left.iter().for_each(|lit| left.insert(lit.node()));
         for &at in cone {
@@ -90,28 +109,53 @@ impl<'a> Definitions<'a> {
         let sides: Vec<(Lit, Lit)> = sides.filter(|(y, f)| mixed.has(*y) && !mixed.has(*f)).collect();
         let mut map = Images::default();
         let define = |map: &mut Images, y: Lit, function: Lit| {
-            let is_new = left.has(y) && !map.has(y.node());
-            if is_new {
+            if left.has(y) && !map.has(y.node()) {
                 map.insert(y.node(), if y.is_negated() { !function } else { function });
             }
-            is_new
         };
-        let mut known = false;
-        sides.iter().for_each(|&(y, function)| known |= define(&mut map, y, function));
-        if known {
-            return (map, known);
+        sides.iter().for_each(|&(y, function)| define(&mut map, y, function));
+        if !map.is_empty() {
+            return (map, Vec::new());
         }
         let mut controls = Vec::new();
-        let real = sides.iter().filter(|(_, function)| *function != Lit::TRUE);
-        let leaves: Vec<(Lit, Lit)> =
-            real.map(|&(side, function)| (self.leaf(side, &mut controls), function)).collect();
-        let mut inside = Nodes::new(self.aig.len());
-        self.aig.cone(controls).into_iter().for_each(|at| inside.insert(at));
-        for &lit in self.left.iter().filter(|lit| inside.has(**lit)) {
-            known |= define(&mut map, lit, Lit::constant(self.values.get(lit)));
+        for (side, function) in sides.into_iter().filter(|(_, function)| *function != Lit::TRUE) {
+            self.follow(side, function, &left, &mixed, &mut map, &mut controls);
         }
-        leaves.into_iter().for_each(|(y, function)| known |= define(&mut map, y, function));
-        (map, known)
+        controls.sort_unstable();
+        controls.dedup();
+        (map, controls)
+    }
+
+    /// A function of X is equal to another function: what follows for the inputs that it is one of, as multiplexers choose.
+    fn follow(
+        &mut self,
+        side: Lit,
+        function: Lit,
+        left: &Nodes,
+        mixed: &Nodes,
+        map: &mut Images,
+        controls: &mut Vec<usize>,
+    ) {
+        let mut visits = 0;
+        let mut stack = vec![(side, Lit::TRUE)];
+        while let Some((side, when)) = stack.pop() {
+            visits += 1;
+            if left.has(side) {
+                let answer = Lit::constant(self.values.get(side));
+                let otherwise = if map.has(side.node()) { map.of(side) } else { answer };
+                let own = self.aig.ite(when, function, otherwise);
+                map.insert(side.node(), if side.is_negated() { !own } else { own });
+                continue;
+            }
+            let Some((control, then, otherwise)) = self.multiplexer(side) else { continue };
+            if mixed.has(control) || visits > MOST_VISITS {
+                controls.push(control.node());
+                stack.push((if self.values.get(control) { then } else { otherwise }, when));
+            } else {
+                stack.push((then, self.aig.and(when, control)));
+                stack.push((otherwise, self.aig.and(when, !control)));
+            }
+        }
     }
 
     /// The parts of a conjunction that say that two literals are equal, those that say that one is true among them.
@@ -132,15 +176,6 @@ impl<'a> Definitions<'a> {
             }
         }
         equations
-    }
-
-    /// What a function is after all decisions between two functions that the answer makes; notes what decides.
-    fn leaf(&self, mut side: Lit, controls: &mut Vec<Lit>) -> Lit {
-        while let Some((control, then, otherwise)) = self.multiplexer(side) {
-            controls.push(control);
-            side = if self.values.get(control) { then } else { otherwise };
-        }
-        side
     }
 
     /// What decides between two functions, and the two, if a function is made so.
