@@ -92,6 +92,12 @@ codes! {
     WrongThreads       Error "E053" "a configuration of another number of threads";
     EmptyStack         Error "E054" "a rule for an empty stack";
     BadGraph           Error "E055" "a program graph with a mistake";
+    AmbiguousName      Error "E061" "a name that is a label and a variable";
+    TwoScopes          Error "E062" "a condition on variables that are not in scope together";
+    ChoiceInAtom       Error "E063" "a choice in a condition on a run";
+    NotTemporal        Error "E064" "a temporal operator where only the present counts";
+    BadMonitor         Error "E065" "a monitor without a meaning";
+    BadAutomaton       Error "E066" "an automaton that cannot be read";
     TwoMeanings        Warning "W001" "an expression that means two things in two dialects";
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";

@@ -19,6 +19,7 @@ pub mod pds;
 pub mod properties;
 pub mod read;
 pub mod source;
+pub mod temporal;
 
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use properties::{Names, properties, property};

@@ -40,13 +40,13 @@ pub const MAX_BAD: usize = 10;
 /// The symbol of `_`, which discards a value.
 pub const DISCARD: Sym = 0;
 
-/// Splits a text into tokens. With `hyphens`, a `-` may continue a name.
-pub fn lex<'t>(text: &'t str, hyphens: bool, sink: &mut Sink) -> Lexed<'t> {
+/// Splits a text into tokens. The byte `also` may continue a name: in some dialects a `-`.
+pub fn lex<'t>(text: &'t str, also: Option<u8>, sink: &mut Sink) -> Lexed<'t> {
     let mut lexer = Lexer {
         text,
         bytes: text.as_bytes(),
         at: 0,
-        hyphens,
+        also,
         own_line: true,
         symbols: FxHashMap::default(),
         kinds: Vec::new(),
@@ -76,7 +76,7 @@ struct Lexer<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    hyphens: bool,
+    also: Option<u8>,
     /// Whether only blanks were seen since the last end of a line.
     own_line: bool,
     symbols: FxHashMap<&'t str, Sym>,
@@ -100,8 +100,8 @@ const CONTINUES_NAME: [bool; 256] = {
     table
 };
 
-fn continues_name(byte: u8, hyphens: bool) -> bool {
-    CONTINUES_NAME[byte as usize] || (hyphens && byte == b'-')
+fn continues_name(byte: u8, also: Option<u8>) -> bool {
+    CONTINUES_NAME[byte as usize] || also == Some(byte)
 }
 
 impl<'t> Lexer<'t> {
@@ -144,8 +144,8 @@ impl<'t> Lexer<'t> {
                 self.push(Kind::Number, sym, len);
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
-                let hyphens = self.hyphens;
-                let len = self.run(|byte| continues_name(byte, hyphens));
+                let also = self.also;
+                let len = self.run(|byte| continues_name(byte, also));
                 let sym = self.intern(&self.text[self.at..self.at + len]);
                 self.push(self.kinds[sym as usize], sym, len);
             }

@@ -14,6 +14,7 @@
 //! An index that mentions a primed variable cannot be checked before the statement: out of range it means the last
 //! element.
 
+use super::infer::Types;
 use super::lower::Lowering;
 use super::tree::*;
 use postbop_ir::{Action, CheckKind, Expr, Op, Span, Type, Value, VarId};
@@ -43,42 +44,25 @@ impl Lowering<'_> {
     }
 
     fn code(&mut self, expr: ExprRef, assigned: Option<&FxHashSet<VarId>>) -> Vec<Op> {
-        let mut code: Vec<Op> = Vec::with_capacity(expr.len());
-        // Where the code of each operand that waits begins.
-        let mut starts: SmallVec<[usize; 16]> = SmallVec::new();
-        for at in expr.range() {
-            let node = self.tree.nodes[at];
-            let ty = self.meaning.exprs.types[at];
-            let start = match node.arity() {
-                0 => code.len(),
-                arity => {
-                    starts.truncate(starts.len() + 1 - arity);
-                    starts.pop().unwrap_or_default()
-                }
-            };
-            starts.push(start);
-            let var = self.meaning.exprs.vars[at] as usize;
+        let (tree, types) = (self.tree, &self.meaning.exprs);
+        code(tree, types, expr, |code, at, index| {
+            let var = types.vars[at] as usize;
             let read = |primed: bool, var: VarId| match assigned {
                 Some(assigned) if primed && assigned.contains(&var) => Op::Next(var),
                 _ => Op::Var(var),
             };
-            match node {
-                Node::Var(_, primed) => code.push(read(primed, self.first[var])),
+            match tree.nodes[at] {
                 Node::Index(_, primed) => {
-                    let index = code.split_off(start);
-                    let index_type = self.meaning.exprs.types[at - 1];
-                    let span = self.tree.spans[at];
-                    match self.element(var, index, index_type, span, false) {
+                    match self.element(var, index, types.types[at - 1], tree.spans[at], false) {
                         Element::Var(element) => code.push(read(primed, element)),
                         Element::OneOf(first, len, index, ty) => {
-                            chain(&mut code, first, len, &index, ty, |var| read(primed, var));
+                            chain(code, first, len, &index, ty, |var| read(primed, var));
                         }
                     }
                 }
-                _ => plain(&mut code, node, ty),
+                node => code.push(read(matches!(node, Node::Var(_, true)), self.first[var])),
             }
-        }
-        code
+        })
     }
 
     /// The element of an array that an index names. With `keep`, an index that is not constant is kept in a hidden
@@ -142,6 +126,39 @@ impl Lowering<'_> {
         self.out.check(CheckKind::Bounds, failed, span);
         self.cursor = on;
     }
+}
+
+/// The code of an expression. What a variable or an element adds is up to `read`, which is given the code so far, the
+/// node, and the code of its index.
+pub fn code(
+    tree: &Tree,
+    types: &Types,
+    expr: ExprRef,
+    mut read: impl FnMut(&mut Vec<Op>, usize, Vec<Op>),
+) -> Vec<Op> {
+    let mut code: Vec<Op> = Vec::with_capacity(expr.len());
+    // Where the code of each operand that waits begins.
+    let mut starts: SmallVec<[usize; 16]> = SmallVec::new();
+    for at in expr.range() {
+        let node = tree.nodes[at];
+        let start = match node.arity() {
+            0 => code.len(),
+            arity => {
+                starts.truncate(starts.len() + 1 - arity);
+                starts.pop().unwrap_or_default()
+            }
+        };
+        starts.push(start);
+        match node {
+            Node::Var(..) => read(&mut code, at, Vec::new()),
+            Node::Index(..) => {
+                let index = code.split_off(start);
+                read(&mut code, at, index);
+            }
+            _ => plain(&mut code, node, types.types[at]),
+        }
+    }
+    code
 }
 
 /// Adds the code that reads the element an index names.

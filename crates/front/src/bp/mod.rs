@@ -50,11 +50,11 @@ fn source<'t>(text: &'t str, dialect: Dialect, sink: &mut Sink) -> Option<Source
         return None;
     }
     let mut trial = Sink::default();
-    let mut lexed = lexer::lex(text, dialect == Dialect::Satabs, &mut trial);
+    let mut lexed = lexer::lex(text, (dialect == Dialect::Satabs).then_some(b'-'), &mut trial);
     let satabs = dialect::is_satabs(text, &lexed, dialect);
     if satabs && dialect == Dialect::Auto {
         trial = Sink::default();
-        lexed = lexer::lex(text, true, &mut trial);
+        lexed = lexer::lex(text, Some(b'-'), &mut trial);
     }
     *sink = trial;
     if lexed.bad > lexer::MAX_BAD {

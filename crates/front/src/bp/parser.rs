@@ -24,19 +24,8 @@ pub type Parsed<T> = Result<T, Reported>;
 
 /// Builds the tree of these tokens.
 pub fn parse(text: &str, lexed: &Lexed<'_>, satabs: bool, sink: &mut Sink) -> Tree {
-    let mut parser = Parser {
-        text,
-        tokens: &lexed.tokens,
-        at: 0,
-        satabs,
-        sink,
-        tree: Tree::with_room(lexed.tokens.len()),
-        thread: 0,
-        threads: 0,
-        open_thread: None,
-        gave_up: false,
-        elements: 0,
-    };
+    let mut parser = Parser::new(text, &lexed.tokens, satabs, sink);
+    parser.tree = Tree::with_room(lexed.tokens.len());
     while !parser.sees(Kind::EndOfFile) && !parser.sink.is_full() {
         parser.item();
     }
@@ -69,6 +58,25 @@ pub struct Parser<'s> {
     pub gave_up: bool,
     /// How many elements and results were declared.
     pub elements: u32,
+}
+
+impl<'s> Parser<'s> {
+    /// A cursor at the first of some tokens, the last of which no rule takes.
+    pub fn new(text: &'s str, tokens: &'s [Token], satabs: bool, sink: &'s mut Sink) -> Self {
+        Parser {
+            text,
+            tokens,
+            at: 0,
+            satabs,
+            sink,
+            tree: Tree::default(),
+            thread: 0,
+            threads: 0,
+            open_thread: None,
+            gave_up: false,
+            elements: 0,
+        }
+    }
 }
 
 impl Parser<'_> {

@@ -186,11 +186,7 @@ impl<'a> Scopes<'a> {
         if self.advice == 0 {
             return None;
         }
-        let near = candidates.take(ADVICE.1).filter_map(|sym| {
-            let distance = distance(text, self.text(sym));
-            (distance <= text.len().min(9).div_ceil(3)).then_some((distance, self.text(sym)))
-        });
-        near.min_by_key(|(distance, _)| *distance).map(|(_, best)| format!("did you mean `{best}`?"))
+        did_you_mean(text, candidates.map(|sym| self.text(sym)))
     }
 
     /// The procedure that a name means in a procedure; reports it if there is none.
@@ -268,6 +264,15 @@ impl<'a> Scopes<'a> {
         let labels = self.labels.iter().filter(|(key, place)| doubtful(key, place));
         labels.map(|((_, sym), place)| (*sym, *place)).collect()
     }
+}
+
+/// Advice for a misspelt name.
+pub fn did_you_mean<'n>(text: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
+    let near = candidates.take(ADVICE.1).filter_map(|name| {
+        let distance = distance(text, name);
+        (distance <= text.len().min(9).div_ceil(3)).then_some((distance, name))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, best)| format!("did you mean `{best}`?"))
 }
 
 /// The edit distance of two names, as far as it matters: names of very different length are far apart.

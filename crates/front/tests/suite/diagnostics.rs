@@ -6,7 +6,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 fn expected(source: &str) -> BTreeSet<String> {
-    let mark = |line| str::strip_prefix(line, "// expect: ").or(str::strip_prefix(line, "# expect: "));
+    let mark = |line| {
+        str::strip_prefix(line, "// expect: ")
+            .or(str::strip_prefix(line, "# expect: "))
+            .or(str::strip_prefix(line, "/* expect: ").and_then(|line| line.strip_suffix(" */")))
+    };
     let lines = source.lines().filter_map(mark);
     let code = |line: &str| {
         let (severity, code) = line.split_once(' ').expect("a severity and a code");
@@ -88,6 +92,14 @@ fn cases_report_exactly_what_they_say() {
             "{name} does not expect the code it is named after"
         );
         covered.extend(codes.into_iter().map(str::to_owned));
+    }
+    for ending in ["ltl", "monitor", "hoa"] {
+        for file in common::files(&common::root().join("tests/cases/temporal"), ending) {
+            let source = std::fs::read_to_string(&file).expect("a case");
+            let found = crate::temporal::diagnostics(ending, &source);
+            let found = found.iter().map(|diagnostic| diagnostic.code.text().to_owned()).collect();
+            covered.extend(as_expected(&file, &source, found));
+        }
     }
     let missing: Vec<_> = ALL.iter().filter(|code| !covered.contains(code.text())).collect();
     assert!(missing.is_empty(), "codes without a case: {missing:?}");

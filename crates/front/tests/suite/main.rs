@@ -9,4 +9,5 @@ mod lowering;
 mod messages;
 mod pds;
 mod reading;
+mod temporal;
 mod threads;

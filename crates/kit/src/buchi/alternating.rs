@@ -9,7 +9,7 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 3, Definition 6.
+//! \[ltl2ba\], its first step.
 //!
 //! # Departures
 //!
@@ -71,9 +71,23 @@ pub(super) fn alternating(
     whole: Id,
     meter: &mut Meter<'_>,
 ) -> Result<Alternating, Interrupted> {
+    let [demands, mut later] = make(arena, whole, Form::Then, meter)?;
+    let initial = std::mem::take(&mut later[whole as usize]);
+    Ok(Alternating { demands, initial: initial.into_iter().map(|term| term.then).collect() })
+}
+
+/// The letters that a formula without temporal operators allows.
+pub(super) fn letters(arena: &Arena, whole: Id, meter: &mut Meter<'_>) -> Result<Vec<Cube>, Interrupted> {
+    let [mut demands, _] = make(arena, whole, Form::Now, meter)?;
+    let terms = std::mem::take(&mut demands[whole as usize]);
+    Ok(terms.into_iter().map(|term| term.guard).collect())
+}
+
+/// What is wanted of a formula, and of all that is needed for it, in both forms.
+fn make(arena: &Arena, whole: Id, form: Form, meter: &mut Meter<'_>) -> Result<[Vec<Terms>; 2], Interrupted> {
     let len = arena.nodes.len();
     let mut uses = [vec![0u32; len], vec![0u32; len]];
-    uses[Form::Then as usize][whole as usize] = 1;
+    uses[form as usize][whole as usize] = 1;
     for id in (0..len).rev() {
         for (form, operand) in needs(arena, id, &uses) {
             uses[form as usize][operand as usize] += 1;
@@ -99,9 +113,7 @@ pub(super) fn alternating(
             }
         }
     }
-    let [demands, mut later] = made;
-    let initial = std::mem::take(&mut later[whole as usize]);
-    Ok(Alternating { demands, initial: initial.into_iter().map(|term| term.then).collect() })
+    Ok(made)
 }
 
 fn is_state(node: Node) -> bool {

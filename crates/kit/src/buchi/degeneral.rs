@@ -9,7 +9,11 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 4, the last step. Counting for each component by itself is in \[somenzi-bloem\].
+//! \[ltl2ba\], its last step.
+//!
+//! # Departures
+//!
+//! There the whole automaton is copied as often as there are sets.
 
 use super::Meter;
 use super::general::Generalised;

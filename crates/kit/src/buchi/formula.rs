@@ -5,6 +5,9 @@
 //! them are true. [`Formula::holds`] is the meaning of formulas on words that end in a loop, operator by operator, with
 //! none of the tricks of the translation: tests compare automata with it.
 
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
+
 /// The number of a node in its formula.
 pub type NodeId = u32;
 
@@ -53,6 +56,25 @@ impl Node {
         };
         pair.into_iter().flatten()
     }
+
+    /// The same operator on other operands.
+    pub fn map(self, other: impl Fn(NodeId) -> NodeId) -> Node {
+        match self {
+            Node::Const(_) | Node::Atom(_) => self,
+            Node::Not(a) => Node::Not(other(a)),
+            Node::Next(a) => Node::Next(other(a)),
+            Node::Finally(a) => Node::Finally(other(a)),
+            Node::Globally(a) => Node::Globally(other(a)),
+            Node::And(a, b) => Node::And(other(a), other(b)),
+            Node::Or(a, b) => Node::Or(other(a), other(b)),
+            Node::Implies(a, b) => Node::Implies(other(a), other(b)),
+            Node::Iff(a, b) => Node::Iff(other(a), other(b)),
+            Node::Until(a, b) => Node::Until(other(a), other(b)),
+            Node::Release(a, b) => Node::Release(other(a), other(b)),
+            Node::WeakUntil(a, b) => Node::WeakUntil(other(a), other(b)),
+            Node::StrongRelease(a, b) => Node::StrongRelease(other(a), other(b)),
+        }
+    }
 }
 
 /// A formula of linear temporal logic. Its last node is the whole; one without nodes is true.
@@ -73,6 +95,29 @@ impl Formula {
     /// The nodes, operands before operators.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// Adds the nodes of another formula, and makes it the whole.
+    pub fn append(&mut self, other: &Formula) -> NodeId {
+        let first = self.nodes.len() as NodeId;
+        if other.nodes.is_empty() {
+            return self.push(Node::Const(true));
+        }
+        self.nodes.extend(other.nodes.iter().map(|node| node.map(|operand| operand + first)));
+        self.nodes.len() as NodeId - 1
+    }
+
+    /// The formula that ends with a node: what the node is made from, and no more.
+    pub fn part(&self, whole: NodeId) -> Formula {
+        let mut wanted = BTreeSet::from([whole]);
+        let mut work = vec![whole];
+        while let Some(id) = work.pop() {
+            work.extend(self.nodes[id as usize].operands().filter(|&operand| wanted.insert(operand)));
+        }
+        let numbers: HashMap<NodeId, NodeId> =
+            wanted.iter().enumerate().map(|(number, &id)| (id, number as NodeId)).collect();
+        let nodes = wanted.iter().map(|&id| self.nodes[id as usize].map(|operand| numbers[&operand]));
+        Formula { nodes: nodes.collect() }
     }
 
     /// The negation.

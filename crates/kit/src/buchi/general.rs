@@ -8,11 +8,14 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 4, Definition 7 and Theorem 2; section 5.3 for states with equal edges, which become one.
+//! \[ltl2ba\], its second step; also that states with equal edges become one.
 //!
 //! # Departures
 //!
 //! An edge lists the sets that it is *not* in. There may be thousands of sets, but an edge misses only a few.
+//!
+//! States with equal edges are often seen to be equal before their edges are made. If a formula demands what another one
+//! demands already, as `G F a` with `F a`, then a set with both has the edges of the set without the other.
 //!
 //! # Cost
 //!
@@ -59,7 +62,13 @@ pub(super) fn generalised(from: &Alternating, meter: &mut Meter<'_>) -> Result<G
             sets.len() as u32 - 1
         })
     };
-    let initial = from.initial.iter().map(|set| number(set, &mut sets)).collect();
+    let mut demanded = Demanded { from, by: HashMap::default() };
+    let mut initial = Vec::new();
+    for set in &from.initial {
+        let mut set = set.clone();
+        demanded.drop_from(&mut set, meter)?;
+        initial.push(number(&set, &mut sets));
+    }
     let mut edges = Vec::new();
     let mut at = 0;
     while at < sets.len() {
@@ -69,7 +78,8 @@ pub(super) fn generalised(from: &Alternating, meter: &mut Meter<'_>) -> Result<G
         for id in members {
             terms = product(&terms, &from.demands[id as usize], meter)?;
         }
-        for Term { guard, then, missing } in terms {
+        for Term { guard, mut then, missing } in terms {
+            demanded.drop_from(&mut then, meter)?;
             meter.grow(8 * (guard.len() + then.len() + missing.len() + 8));
             let to = number(&then, &mut sets);
             edges.push(GeneralisedEdge { from: at as u32, guard, to, missing });
@@ -80,6 +90,53 @@ pub(super) fn generalised(from: &Alternating, meter: &mut Meter<'_>) -> Result<G
     automaton.simplify(meter)?;
     automaton.drop_weaker(meter)?;
     Ok(automaton)
+}
+
+/// For formulas that were asked about: the others that they demand already.
+struct Demanded<'a> {
+    from: &'a Alternating,
+    by: HashMap<u32, Vec<u32>>,
+}
+
+impl Demanded<'_> {
+    /// Drops the formulas of a set that other members demand already.
+    fn drop_from(&mut self, set: &mut Vec<u32>, meter: &mut Meter<'_>) -> Result<(), Interrupted> {
+        let mut at = set.len();
+        while at > 1 {
+            at = at.min(set.len()) - 1;
+            let id = set[at];
+            if !self.by.contains_key(&id) {
+                let others = self.others(id, meter)?;
+                self.by.insert(id, others);
+            }
+            // What a formula demands are smaller ones, which stand before it.
+            let others = &self.by[&id];
+            if !others.is_empty() {
+                let before = set.len();
+                set.retain(|member| others.binary_search(member).is_err());
+                at -= before - set.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// The formulas that change nothing when they are demanded together with this one.
+    fn others(&self, id: u32, meter: &mut Meter<'_>) -> Result<Vec<u32>, Interrupted> {
+        let mut terms = self.from.demands[id as usize].clone();
+        terms.sort_unstable();
+        let mut mentioned: Vec<u32> = terms.iter().flat_map(|term| &term.then).copied().collect();
+        mentioned.sort_unstable();
+        mentioned.dedup();
+        let mut others = Vec::new();
+        for other in mentioned.into_iter().filter(|&other| other != id) {
+            let mut both = product(&terms, &self.from.demands[other as usize], meter)?;
+            both.sort_unstable();
+            if both == terms {
+                others.push(other);
+            }
+        }
+        Ok(others)
+    }
 }
 
 /// Which states are in which strongly connected component, and which components a run can stay in and be accepted.

@@ -79,6 +79,13 @@ pub fn translate(
     finish(&general, meter)
 }
 
+/// Cubes for the letters that a formula without temporal operators allows.
+pub fn cubes(formula: &Formula, goes_on: &mut dyn FnMut(usize) -> bool) -> Result<Vec<Cube>, Interrupted> {
+    let meter = &mut Meter { goes_on, work: 0, bytes: 0 };
+    let (arena, whole) = normal::normal(formula);
+    Ok(cube::join(alternating::letters(&arena, whole, meter)?))
+}
+
 impl Generalised {
     /// An automaton that accepts the same words.
     pub fn degeneralised(&self, goes_on: &mut dyn FnMut(usize) -> bool) -> Result<Automaton, Interrupted> {

@@ -10,7 +10,7 @@
 //!
 //! # Paper
 //!
-//! \[ltl2ba\] section 5.1 has most of the rules, \[somenzi-bloem\] section 3 the others.
+//! \[somenzi-bloem\] and \[ltl2ba\], which simplify formulas before they translate them.
 //!
 //! # Departures
 //!

@@ -9,7 +9,7 @@
 //!
 //! # Paper
 //!
-//! \[somenzi-bloem\] section 5, direct simulation and edges that are not needed. That all such edges may be dropped at once is
+//! \[somenzi-bloem\]: direct simulation, and edges that are not needed. That all such edges may be dropped at once is
 //! \[bustan-grumberg\].
 //!
 //! # Departures

@@ -163,6 +163,27 @@ fn small_formulas_have_small_automata() {
 }
 
 #[test]
+fn fairness_costs_little() {
+    // `G F a & G F b & … -> G F z`, as one asks it of programs with several threads, and its negation.
+    for count in 1..=8 {
+        let mut formula = Formula::default();
+        let mut fair = formula.push(Node::Const(true));
+        for atom in 0..count {
+            let atom = formula.push(Node::Atom(atom));
+            let later = formula.push(Node::Finally(atom));
+            let again = formula.push(Node::Globally(later));
+            fair = formula.push(Node::And(fair, again));
+        }
+        let last = formula.push(Node::Atom(count));
+        let later = formula.push(Node::Finally(last));
+        let again = formula.push(Node::Globally(later));
+        formula.push(Node::Implies(fair, again));
+        assert!(patient(&formula).accepting.len() <= 2 * count as usize + 3);
+        assert!(patient(&formula.negated()).accepting.len() <= count as usize + 2);
+    }
+}
+
+#[test]
 fn formulas_may_be_deep() {
     let unary: [fn(NodeId) -> Node; 4] = [Node::Not, Node::Next, Node::Finally, Node::Globally];
     for make in unary {
@@ -224,6 +245,29 @@ fn the_callback_is_asked() {
     });
     assert_eq!(result, Err(Interrupted));
     assert!(most > 10_000, "{most}");
+}
+
+#[test]
+fn formulas_without_temporal_operators_are_cubes() {
+    for start in 0..2000u64 {
+        let seed = &mut (start * 7919 + 5);
+        let mut formula = Formula::default();
+        let mut all: Vec<NodeId> = (0..3).map(|atom| formula.push(Node::Atom(atom))).collect();
+        for _ in 0..1 + next(seed) % 8 {
+            let (a, b) = (all[next(seed) % all.len()], take_another(seed, &all));
+            let nodes = [Node::Not(a), Node::And(a, b), Node::Or(a, b), Node::Implies(a, b), Node::Iff(a, b)];
+            all.push(formula.push(nodes[next(seed) % 5]));
+        }
+        let found = cubes(&formula, &mut |_| true).unwrap();
+        for row in 0..8u32 {
+            let letter: Vec<bool> = (0..3).map(|atom| row >> atom & 1 != 0).collect();
+            let allows = |cube: &Cube| cube.iter().all(|&(atom, value)| letter[atom as usize] == value);
+            let holds = formula.holds(&Word { letters: vec![letter.clone()], repeats_from: 0 });
+            assert_eq!(found.iter().any(allows), holds, "{formula:?} {found:?}");
+            let part = formula.part(formula.nodes().len() as NodeId - 1);
+            assert_eq!(part.holds(&Word { letters: vec![letter.clone()], repeats_from: 0 }), holds);
+        }
+    }
 }
 
 #[test]
