@@ -154,7 +154,8 @@ fn engines(plan: &Plan) -> Result<Vec<String>, String> {
         postbop_engine::engines().iter().map(|engine| engine.name()).chain(["auto"]).map(str::to_owned);
     let is_wanted = |name: &String| match &plan.engine {
         Some(wanted) => name == wanted || name.split(':').next() == Some(wanted),
-        None => true,
+        // The other modes of `sat` are compared with each other, not with all engines.
+        None => !name.starts_with("sat:"),
     };
     let chosen: Vec<String> = names.filter(is_wanted).collect();
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
@@ -371,7 +372,10 @@ mod tests {
     #[test]
     fn algorithms_stand_beside_engines() {
         let named = |engine: Option<&str>| engines(&plan(None, engine));
-        assert_eq!(named(None).unwrap().len(), postbop_engine::engines().len() + 1);
+        let modes = named(Some("sat")).unwrap();
+        assert_eq!(modes, ["sat", "sat:qbf", "sat:universal"]);
+        // All engines and `auto`, with one mode of `sat`.
+        assert_eq!(named(None).unwrap().len(), postbop_engine::engines().len() + 2 - modes.len());
         assert_eq!(named(Some("fixpoint")).unwrap().len(), LIBRARY.len());
         assert_eq!(named(Some("fixpoint:ef")).unwrap(), ["fixpoint:ef"]);
         assert!(named(Some("ef")).is_err() && named(Some("fixpoint:nosuch")).is_err());

@@ -212,6 +212,10 @@ pub struct Check {
     /// The algorithm of `fixpoint`, as in `fixpoint list`
     #[arg(long, value_name = "NAME", value_parser = algorithm_names())]
     pub algorithm: Option<String>,
+    /// The mode of `sat`: `pdr` looks for lemmas about procedures, `qbf` for all that they do, until nothing is new,
+    /// `universal` for the same from any valuation, with loops unrolled
+    #[arg(long, value_parser = ["pdr", "qbf", "universal"])]
+    pub mode: Option<String>,
     /// Stop at the first violation. Without it every property gets an answer
     #[arg(long)]
     pub first: bool,

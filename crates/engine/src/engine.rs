@@ -4,7 +4,7 @@ use crate::budget::{Budget, Tick};
 use crate::encode::prepared::Prepared;
 use crate::explicit::Explicit;
 use crate::fixpoint::{Fixpoint, library};
-use crate::sat::Sat;
+use crate::sat::{Mode, SAT, Sat};
 use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
@@ -82,12 +82,14 @@ pub fn may_tell(stopped: Option<&Why>, work: u64, budget: &Budget) -> bool {
     }
 }
 
-/// All engines, each of another kind of algorithm, and the variants of `fixpoint`.
+/// All engines, each of another kind of algorithm, and the variants of `sat` and `fixpoint`.
 pub fn engines() -> &'static [&'static dyn Engine] {
     &[
         &Explicit,
         &Summary,
-        &Sat,
+        &SAT,
+        &Sat("sat:qbf", Mode::Qbf),
+        &Sat("sat:universal", Mode::Universal),
         &Fixpoint("fixpoint", library::DEFAULT),
         &Fixpoint("fixpoint:summary", library::SUMMARY),
         &Fixpoint("fixpoint:ef", library::EF),
@@ -97,7 +99,11 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 
 /// The engine of this name.
 pub fn engine(name: &str) -> Option<&'static dyn Engine> {
-    let name = if name == "fixpoint:ef-opt" { "fixpoint" } else { name };
+    let name = match name {
+        "fixpoint:ef-opt" => "fixpoint",
+        "sat:pdr" => "sat",
+        name => name,
+    };
     engines().iter().copied().find(|engine| engine.name() == name)
 }
 

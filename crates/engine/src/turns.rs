@@ -19,7 +19,7 @@ use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce, room};
-use crate::sat::Sat;
+use crate::sat;
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -99,7 +99,7 @@ pub fn trial(program: &Program) -> u64 {
 pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
-        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&Sat, SAT)],
+        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
     };
     let engines = willing(question, engines, board);
     let Some(&(first, _)) = engines.first() else { return };

@@ -15,6 +15,7 @@
 //!
 //! A conjunction is a look into a hash table. Evaluating, and finding reasons, is linear in the graph.
 
+use crate::bits;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -190,18 +191,73 @@ impl Aig {
         self.or(one, other)
     }
 
+    /// The nodes that literals are made of, smaller numbers first; the constant is left out.
+    pub fn cone(&self, roots: impl IntoIterator<Item = Lit>) -> Vec<usize> {
+        let mut stack: Vec<usize> = roots.into_iter().map(Lit::node).collect();
+        let top = stack.iter().max().map_or(0, |top| top + 1);
+        let mut seen = vec![0; bits::words(top)];
+        let mut count = 0;
+        while let Some(at) = stack.pop() {
+            if at == 0 || bits::contains(&seen, at) {
+                continue;
+            }
+            bits::insert(&mut seen, at);
+            count += 1;
+            if let Node::And(a, b) = self.nodes[at] {
+                stack.extend([a.node(), b.node()]);
+            }
+        }
+        let mut cone = Vec::with_capacity(count);
+        cone.extend(bits::members(&seen));
+        cone
+    }
+
+    /// Makes nodes of this graph again with other literals below them. `nodes` has greater numbers last. `map` has the literals that stand for
+    /// some of them, inputs among them, and is told those that stand for the others.
+    pub fn substitute(&mut self, nodes: &[usize], map: &mut Images) {
+        for &at in nodes {
+            self.make(at, self.nodes[at], map);
+        }
+    }
+
+    /// Makes nodes of another graph in this one. An input that `map` does not know becomes a new one.
+    pub fn import(&mut self, from: &Aig, nodes: &[usize], map: &mut Images) {
+        for &at in nodes {
+            if from.nodes[at] == Node::Input && !map.has(at) {
+                map.insert(at, self.input());
+            }
+            self.make(at, from.nodes[at], map);
+        }
+    }
+
+    fn make(&mut self, at: usize, node: Node, map: &mut Images) {
+        if map.has(at) {
+            return;
+        }
+        let made = match node {
+            Node::And(a, b) => self.and(map.of(a), map.of(b)),
+            _ => Lit::positive(at),
+        };
+        map.insert(at, made);
+    }
+
     /// The values of all nodes, given those of the inputs.
-    pub fn evaluate(&self, mut input: impl FnMut(usize) -> bool) -> Values {
+    pub fn evaluate(&self, input: impl FnMut(usize) -> bool) -> Values {
         let mut values = Values(Vec::with_capacity(self.nodes.len()));
-        for (at, node) in self.nodes.iter().enumerate() {
-            let value = match *node {
+        self.evaluate_more(&mut values, input);
+        values
+    }
+
+    /// The values of the nodes that were made since values were computed, given those of the inputs among them.
+    pub fn evaluate_more(&self, values: &mut Values, mut input: impl FnMut(usize) -> bool) {
+        for at in values.0.len()..self.nodes.len() {
+            let value = match self.nodes[at] {
                 Node::False => false,
                 Node::Input => input(at),
                 Node::And(a, b) => values.get(a) && values.get(b),
             };
             values.0.push(value);
         }
-        values
     }
 
     /// Finds inputs whose values alone give these literals the values that they have: a reason, not necessarily the least.
@@ -255,6 +311,53 @@ impl Aig {
     }
 }
 
+/// Which literals stand for nodes of a graph.
+#[derive(Clone, Default, Debug)]
+pub struct Images {
+    /// The literals, `NONE` for nodes that no literal stands for.
+    lits: Vec<Lit>,
+}
+
+const NONE: Lit = Lit(u32::MAX);
+
+impl Images {
+    /// Whether no literal stands for any node.
+    pub fn is_empty(&self) -> bool {
+        self.lits.is_empty()
+    }
+
+    /// Whether a literal stands for a node.
+    pub fn has(&self, node: usize) -> bool {
+        self.lits.get(node).is_some_and(|&lit| lit != NONE)
+    }
+
+    /// A literal stands for a node from now on.
+    pub fn insert(&mut self, node: usize, lit: Lit) {
+        if self.lits.len() <= node {
+            self.lits.resize(node + 1, NONE);
+        }
+        self.lits[node] = lit;
+    }
+
+    /// What stands for a literal; itself if nothing stands for its node.
+    pub fn of(&self, lit: Lit) -> Lit {
+        match self.lits.get(lit.node()) {
+            Some(&own) if own == NONE => lit,
+            Some(&own) if lit.is_negated() => !own,
+            Some(&own) => own,
+            None => lit,
+        }
+    }
+}
+
+impl FromIterator<(usize, Lit)> for Images {
+    fn from_iter<I: IntoIterator<Item = (usize, Lit)>>(pairs: I) -> Self {
+        let mut images = Images::default();
+        pairs.into_iter().for_each(|(node, lit)| images.insert(node, lit));
+        images
+    }
+}
+
 /// The values of the nodes of a graph.
 #[derive(Clone, Debug)]
 pub struct Values(Vec<bool>);
@@ -267,72 +370,4 @@ impl Values {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A small generator of numbers, enough to make graphs.
-    fn next(seed: &mut u64) -> usize {
-        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (*seed >> 33) as usize
-    }
-
-    /// Random graphs over four inputs, each literal beside the table of its sixteen values.
-    fn graph(seed: u64) -> (Aig, Vec<Lit>, Vec<(Lit, u16)>) {
-        let (mut aig, mut seed) = (Aig::default(), seed);
-        let inputs: Vec<Lit> = (0..4).map(|_| aig.input()).collect();
-        let mut all: Vec<(Lit, u16)> = vec![(Lit::FALSE, 0), (Lit::TRUE, !0)];
-        all.extend(inputs.iter().copied().zip([0xaaaa, 0xcccc, 0xf0f0, 0xff00]));
-        for _ in 0..60 {
-            let mut pick = || {
-                let (lit, table) = all[next(&mut seed) % all.len()];
-                if next(&mut seed).is_multiple_of(2) { (!lit, !table) } else { (lit, table) }
-            };
-            let ((a, x), (b, y), (c, z)) = (pick(), pick(), pick());
-            all.push(match next(&mut seed) % 4 {
-                0 => (aig.and(a, b), x & y),
-                1 => (aig.or(a, b), x | y),
-                2 => (aig.xor(a, b), x ^ y),
-                _ => (aig.ite(c, a, b), z & x | !z & y),
-            });
-        }
-        (aig, inputs, all)
-    }
-
-    #[test]
-    fn graphs_compute_what_tables_do() {
-        for seed in 0..200 {
-            let (aig, inputs, all) = graph(seed);
-            for row in 0..16 {
-                let values = aig.evaluate(|at| {
-                    inputs.iter().position(|input| input.node() == at).is_some_and(|bit| row >> bit & 1 != 0)
-                });
-                all.iter().for_each(|&(lit, table)| assert_eq!(values.get(lit), table >> row & 1 != 0));
-            }
-        }
-    }
-
-    #[test]
-    fn a_reason_is_enough() {
-        for seed in 0..200 {
-            let (aig, inputs, all) = graph(seed);
-            let (root, table) = all[all.len() - 1];
-            for row in 0..16usize {
-                let bit = |at: usize| inputs.iter().position(|input| input.node() == at);
-                let values = aig.evaluate(|at| bit(at).is_some_and(|bit| row >> bit & 1 != 0));
-                let mut fixed = 0usize;
-                aig.reason(
-                    &[root],
-                    &values,
-                    |_| Some(1),
-                    |at| {
-                        fixed |= bit(at).map_or(0, |bit| 1 << bit);
-                        Vec::new()
-                    },
-                );
-                for other in (0..16usize).filter(|other| (other ^ row) & fixed == 0) {
-                    assert_eq!(table >> other & 1, table >> row & 1, "seed {seed} row {row}");
-                }
-            }
-        }
-    }
-}
+pub(crate) mod tests;

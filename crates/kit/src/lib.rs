@@ -1,7 +1,8 @@
 //! Room `kit`: mathematics that has never heard of programs.
 //!
 //! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
-//! connected components, decision diagrams, Büchi automata, a fixed-point calculus, and-inverter graphs, satisfiability. Nothing here depends on another crate of this project.
+//! connected components, nested loops, decision diagrams, Büchi automata, a fixed-point calculus, and-inverter graphs, satisfiability,
+//! quantified formulas. Nothing here depends on another crate of this project.
 
 pub mod aig;
 pub mod bdd;
@@ -9,6 +10,8 @@ pub mod bits;
 pub mod buchi;
 pub mod calculus;
 pub mod groups;
+pub mod nest;
+pub mod qbf;
 pub mod rows;
 pub mod sat;
 pub mod scc;

@@ -77,10 +77,17 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
 
 /// Which engine is to answer.
 fn choice(args: &Check) -> Result<EngineChoice, String> {
-    let name = match (args.engine.as_str(), &args.algorithm) {
-        (name, None) => name.to_owned(),
-        ("auto" | "fixpoint", Some(algorithm)) => format!("fixpoint:{algorithm}"),
-        (name, Some(_)) => return Err(format!("--algorithm is for --engine fixpoint, not for `{name}`")),
+    let name = match (args.engine.as_str(), &args.algorithm, &args.mode) {
+        (name, None, None) => name.to_owned(),
+        ("auto" | "fixpoint", Some(algorithm), None) => format!("fixpoint:{algorithm}"),
+        ("auto" | "sat", None, Some(mode)) => format!("sat:{mode}"),
+        ("auto", Some(_), Some(_)) => return Err("--algorithm is for fixpoint, and --mode is for sat".into()),
+        (name, None | Some(_), Some(_)) => {
+            return Err(format!("--mode is for --engine sat, not for `{name}`"));
+        }
+        (name, Some(_), None) => {
+            return Err(format!("--algorithm is for --engine fixpoint, not for `{name}`"));
+        }
     };
     EngineChoice::named(&name).ok_or(format!("there is no engine `{name}`"))
 }

@@ -97,6 +97,26 @@ fn json_is_one_object_of_the_schema() {
 }
 
 #[test]
+fn the_mode_of_sat_is_chosen_by_an_option() {
+    for (mode, engine, counter) in [
+        ("pdr", "sat", "lemmas"),
+        ("qbf", "sat:qbf", "refinements"),
+        ("universal", "sat:universal", "universal"),
+    ] {
+        for engine_option in [&["--engine", "sat"][..], &[]] {
+            let args = [&["check", FIG1, "--target", "R", "--format", "json", "--mode", mode], engine_option];
+            let report = json(&postbop(&args.concat()).with(1).out);
+            assert_eq!(report["properties"][0]["engine"], engine);
+            assert!(report["stats"][counter].is_u64(), "{report}");
+        }
+    }
+    let ran = postbop(&["check", FIG1, "--target", "R", "--engine", "summary", "--mode", "qbf"]).with(2);
+    assert!(ran.err.contains("--mode is for --engine sat"), "{}", ran.err);
+    postbop(&["check", FIG1, "--target", "R", "--mode", "nosuch"]).with(2);
+    postbop(&["check", FIG1, "--target", "R", "--mode", "qbf", "--algorithm", "ef"]).with(2);
+}
+
+#[test]
 fn traces_have_three_levels_of_detail() {
     let lines = |detail: &[&str]| {
         let args = [&["check", FIG1, "--target", "R", "--shortest"], detail].concat();

@@ -11,7 +11,7 @@
 //!
 //! # Paper
 //!
-//! \[sat-summaries\] section 3, Table 1 and path merging. # Departures: where paths meet, a choice selects one, instead of
+//! \[sat-summaries\] section 3: path merging; for single edges see [`super::step`]. # Departures: where paths meet, a choice selects one, instead of
 //! a disjunction of equations; paths are merged at every location.
 //!
 //! # Cost
@@ -20,12 +20,10 @@
 //! bit on which the paths differ.
 
 use super::regions::Regions;
-use crate::encode::gates::{apply, constant, width};
-use postbop_ir::{Action, EdgeId, Expr, LocId, Op, ProcId, Program, Type, Value, VarId};
+use super::step::{Choices, Step, either, merge};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Program, Type, Value};
 use postbop_kit::aig::{Aig, Lit, Values};
-use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
-use std::convert::Infallible;
 
 /// How control got somewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +90,7 @@ pub struct Execution {
     pub fails: Lit,
     ways: HashMap<LocId, Way>,
     merges: Vec<(Lit, Way, Way)>,
-    choices: HashMap<EdgeId, Vec<(Type, Vec<Lit>)>>,
+    choices: HashMap<EdgeId, Choices>,
     /// The sites of calls that are not in tail position.
     calls: HashMap<EdgeId, u32>,
     /// What nodes stand for, if they belong to sites or select paths.
@@ -233,187 +231,51 @@ impl Executor<'_, '_> {
         number
     }
 
-    /// One state for several, two by two.
-    fn merge(&mut self, mut states: Vec<State>) -> State {
-        while states.len() > 1 {
-            let mut merged = Vec::with_capacity(states.len().div_ceil(2));
-            let mut rest = states.into_iter();
-            while let Some(one) = rest.next() {
-                merged.push(match rest.next() {
-                    Some(other) => self.either(one, other),
-                    None => one,
-                });
-            }
-            states = merged;
-        }
-        states.pop().expect("something has come")
+    /// One state for several.
+    fn merge(&mut self, states: Vec<State>) -> State {
+        merge(states, |one, other| self.either(one, other))
     }
 
-    /// One of two states, as a choice says, or as their guards say if they exclude each other.
-    fn either(&mut self, one: State, other: State) -> State {
-        let aig = &mut self.out.aig;
+    fn either(&mut self, mut one: State, other: State) -> State {
         if other.guard == Lit::FALSE {
             return one;
         }
         if one.guard == Lit::FALSE {
             return other;
         }
-        let exclusive = aig.and(one.guard, other.guard) == Lit::FALSE;
-        let select = if exclusive { one.guard } else { aig.input() };
-        let guard = aig.ite(select, one.guard, other.guard);
-        let mut bits = one.bits;
-        for (bit, other) in bits.iter_mut().zip(other.bits) {
-            *bit = aig.ite(select, *bit, other);
-        }
+        let (select, guard) =
+            either(&mut self.out.aig, (one.guard, &mut one.bits), (other.guard, &other.bits));
         self.out.merges.push((select, one.way, other.way));
         self.out.roles.insert(select.node(), Role::Select);
-        State { guard, bits, way: Way::Merge(self.out.merges.len() as u32 - 1) }
+        State { guard, bits: one.bits, way: Way::Merge(self.out.merges.len() as u32 - 1) }
+    }
+
+    /// Executes an edge of the region.
+    fn step(&mut self, edge: EdgeId) -> Step<'_, '_> {
+        let choices = self.out.choices.entry(edge).or_default();
+        Step { regions: self.regions, proc: self.proc, aig: &mut self.out.aig, choices }
     }
 
     /// Control takes an edge.
     fn take(&mut self, id: EdgeId, mut state: State) {
         let edge = &self.regions.program.edges()[id];
-        let before = state.way;
         match &edge.action {
-            Action::Assume(condition) => {
-                let holds = self.value(id, condition, &state.bits, &HashMap::default());
-                state.guard = self.out.aig.and(state.guard, holds[0]);
-            }
-            Action::Assign { targets, values, constraint } => {
-                let values: Vec<Vec<Lit>> = values
-                    .iter()
-                    .map(|value| self.value(id, value, &state.bits, &HashMap::default()))
-                    .collect();
-                let next: HashMap<VarId, Vec<Lit>> = targets.iter().copied().zip(values).collect();
-                if let Some(constraint) = constraint {
-                    let holds = self.value(id, constraint, &state.bits, &next);
-                    state.guard = self.out.aig.and(state.guard, holds[0]);
-                }
-                next.iter().for_each(|(&var, value)| self.set(&mut state.bits, var, value));
-            }
-            Action::Havoc(vars) => {
-                for &var in vars {
-                    let value = self.choice(id, self.regions.program.vars()[var].ty);
-                    self.set(&mut state.bits, var, &value);
-                }
-            }
             Action::Call { callee, args, results } => {
-                let values: Vec<Vec<Lit>> =
-                    args.iter().map(|arg| self.value(id, arg, &state.bits, &HashMap::default())).collect();
-                self.call(id, *callee, &values, results, &mut state, before);
+                let inputs = self.step(id).inputs(*callee, args, &state.bits);
+                let number = self.site(self.regions.entry(*callee), Some(id), state.way, inputs, state.guard);
+                self.out.calls.insert(id, number);
+                let site = &self.out.sites[number as usize];
+                state.guard = self.out.aig.and(state.guard, site.returns);
+                let outputs = site.outputs.clone();
+                self.step(id).receive(*callee, results, &outputs, &mut state.bits);
             }
-            Action::Return(values) => {
-                let first = self.regions.scopes.first_result(self.regions.program, self.proc);
-                for (at, value) in values.iter().enumerate() {
-                    let value = self.value(id, value, &state.bits, &HashMap::default());
-                    let place = self.regions.layouts[self.proc].bits(first + at);
-                    state.bits[place].copy_from_slice(&value);
-                }
-            }
+            action => self.step(id).take(action, &mut state.guard, &mut state.bits),
         }
         if state.guard == Lit::FALSE {
             return;
         }
-        self.forget(edge.to, &mut state.bits);
+        self.step(id).forget(edge.to, &mut state.bits);
         self.arrived.entry(edge.to).or_default().push(State { way: Way::Edge(id), ..state });
-    }
-
-    fn call(
-        &mut self,
-        edge: EdgeId,
-        callee: ProcId,
-        args: &[Vec<Lit>],
-        results: &[Option<VarId>],
-        state: &mut State,
-        way: Way,
-    ) {
-        let (regions, own) = (self.regions, self.proc);
-        let region = regions.entry(callee);
-        let (there, here) = (&regions.layouts[callee], &regions.layouts[own]);
-        let globals = regions.scopes.globals(callee).len();
-        // Where the callee's globals are in the caller.
-        let shared: Vec<usize> = regions.scopes.shared(own, callee).map(|(here, _)| here).collect();
-        let inputs = regions.all[region as usize].inputs.iter().map(|&bit| match there.field(bit) {
-            (field, nth) if field < globals => state.bits[here.bits(shared[field]).start + nth],
-            (field, nth) => args[field - globals][nth],
-        });
-        let inputs = inputs.collect();
-        let number = self.site(region, Some(edge), way, inputs, state.guard);
-        self.out.calls.insert(edge, number);
-        let site = &self.out.sites[number as usize];
-        state.guard = self.out.aig.and(state.guard, site.returns);
-        for var in regions.scopes.written(callee) {
-            let field = regions.scopes.field(regions.program, own, *var).expect("callers touch it too");
-            state.bits[here.bits(field)].fill(Lit::FALSE);
-        }
-        let first = regions.scopes.first_result(regions.program, callee);
-        let received: Vec<Option<usize>> = results
-            .iter()
-            .map(|result| {
-                result.map(|var| regions.scopes.field(regions.program, own, var).expect("it is written here"))
-            })
-            .collect();
-        // A global that a result overwrites does not come from the callee's global: results come last.
-        for (&bit, &value) in regions.outputs[callee].iter().zip(&site.outputs) {
-            let (field, nth) = there.field(bit);
-            let place = if field < globals { Some(shared[field]) } else { received[field - first] };
-            if let Some(place) = place {
-                state.bits[here.bits(place).start + nth] = value;
-            }
-        }
-    }
-
-    /// Values that do not matter at a location are forgotten.
-    fn forget(&self, loc: LocId, bits: &mut [Lit]) {
-        let layout = &self.regions.layouts[self.proc];
-        let live = self.regions.live.at(self.regions.program, loc);
-        for field in (0..layout.types.len()).filter(|&field| !bits::contains(live, field)) {
-            bits[layout.bits(field)].fill(Lit::FALSE);
-        }
-    }
-
-    fn place(&self, var: VarId) -> std::ops::Range<usize> {
-        let field = self.regions.scopes.field(self.regions.program, self.proc, var);
-        self.regions.layouts[self.proc].bits(field.expect("a procedure touches what its edges mention"))
-    }
-
-    fn set(&self, bits: &mut [Lit], var: VarId, value: &[Lit]) {
-        bits[self.place(var)].copy_from_slice(value);
-    }
-
-    fn choice(&mut self, edge: EdgeId, ty: Type) -> Vec<Lit> {
-        let bits: Vec<Lit> = (0..width(ty)).map(|_| self.out.aig.input()).collect();
-        self.out.choices.entry(edge).or_default().push((ty, bits.clone()));
-        bits
-    }
-
-    /// The bits of an expression.
-    fn value(
-        &mut self,
-        edge: EdgeId,
-        expr: &Expr,
-        bits: &[Lit],
-        next: &HashMap<VarId, Vec<Lit>>,
-    ) -> Vec<Lit> {
-        let mut stack: Vec<(Type, Vec<Lit>)> = Vec::new();
-        for &op in expr.code.iter() {
-            let value = match op {
-                Op::Const(ty, value) => (ty, constant::<Aig>(ty, value.get())),
-                Op::Var(var) => (self.regions.program.vars()[var].ty, bits[self.place(var)].to_vec()),
-                Op::Next(var) => {
-                    let kept = || bits[self.place(var)].to_vec();
-                    (self.regions.program.vars()[var].ty, next.get(&var).cloned().unwrap_or_else(kept))
-                }
-                Op::Choice(ty) => (ty, self.choice(edge, ty)),
-                op => {
-                    let operands = stack.split_off(stack.len() - op.arity());
-                    let Ok(value): Result<_, Infallible> = apply(&mut self.out.aig, op, &operands);
-                    value
-                }
-            };
-            stack.push(value);
-        }
-        stack.pop().expect("an expression is not empty").1
     }
 
     fn finish(mut self) -> Execution {
@@ -475,9 +337,14 @@ impl Execution {
 
     /// The outcomes of an edge's choices.
     pub fn choices(&self, edge: EdgeId, values: &Values) -> Vec<Option<Value>> {
-        let choices = self.choices.get(&edge).into_iter().flatten();
-        choices.map(|(ty, bits)| Some(number(*ty, bits.iter().map(|&bit| values.get(bit))))).collect()
+        self.choices.get(&edge).map(|choices| outcomes(choices, values)).unwrap_or_default()
     }
+}
+
+/// The outcomes of choices.
+pub fn outcomes(choices: &Choices, values: &Values) -> Vec<Option<Value>> {
+    let outcome = |(ty, bits): &(Type, Vec<Lit>)| number(*ty, bits.iter().map(|&bit| values.get(bit)));
+    choices.iter().map(|choice| Some(outcome(choice))).collect()
 }
 
 /// The number of these bits.

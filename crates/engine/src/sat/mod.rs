@@ -2,41 +2,74 @@
 //!
 //! # Idea
 //!
-//! Decision diagrams and enumeration compute all that a program can do. Where there are many variables and the reason why a
-//! property holds needs few of them, that is too much. This engine asks a SAT solver about one piece of a procedure at
-//! a time ([`regions`], [`execute`], [`prover`]), driven by what it wants to show ([`pdr`]). Its proof are lemmas about
-//! procedures; its runs come from models ([`trace`]).
+//! Decision diagrams and enumeration compute all that a program can do, one valuation or one set of valuations at a time.
+//! This engine asks a SAT solver. It has three modes:
+//!
+//! * `pdr`: lemmas about procedures, driven by what is to be shown. Where there are many variables and the reason why a property holds
+//!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
+//!   [`prover`], [`pdr`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
+//! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
+//!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
+//! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
+//!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
+//!
+//! Runs come from models ([`trace`], [`explain`]).
 //!
 //! # Paper
 //!
-//! \[sat-summaries\] for sets of valuations as functions of choices; \[recmc\], \[gpdr\], \[ic3\] for the search.
+//! \[sat-summaries\] for sets of valuations as functions of choices, and for the modes `qbf` and `universal`; \[recmc\], \[gpdr\], \[ic3\] for `pdr`.
 
+mod covered;
+mod entry;
 mod execute;
+mod explain;
 mod knowledge;
 mod lemmas;
 mod path;
 mod pdr;
+mod probe;
 mod prover;
 mod regions;
 mod slice;
+mod step;
 mod trace;
+mod universal;
+mod worklist;
+mod world;
 
 use crate::budget::{Budget, Meter, Stopwatch, Tick};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Engine, Listener, Unsupported, Wants, may_tell};
 use crate::verdict::{Stats, Why};
+use knowledge::Fact;
 use pdr::Search;
-use postbop_ir::{LocId, Task};
+use postbop_ir::{LocId, Task, Trace};
 use regions::Regions;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use worklist::Worklist;
+use world::World;
 
-/// The engine.
-pub struct Sat;
+/// How the engine works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Lemmas, driven by what is to be shown.
+    Pdr,
+    /// Summaries, forward, until nothing new is found.
+    Qbf,
+    /// Summaries from any valuation, with loops unrolled, wherever that is possible.
+    Universal,
+}
+
+/// The engine: its name, and how it works.
+pub struct Sat(pub &'static str, pub Mode);
+
+/// The engine with the mode that it chooses itself.
+pub const SAT: Sat = Sat("sat", Mode::Pdr);
 
 impl Engine for Sat {
     fn name(&self) -> &'static str {
-        "sat"
+        self.0
     }
 
     fn wants(&self) -> Wants {
@@ -56,45 +89,135 @@ impl Engine for Sat {
         let regions = Regions::new(task.program);
         stopwatch.lap("prepare_us");
         let mut open = Open::new(task);
+        let targets = open.targets();
+        let mut finder: Box<dyn Finder> = match self.1 {
+            Mode::Pdr => Box::new(Search::new(&regions, targets, &meter)),
+            Mode::Qbf => Box::new(Forward::new(World::new(&regions, targets, &meter), false)),
+            Mode::Universal => Box::new(Forward::new(World::new(&regions, targets, &meter), true)),
+        };
         let mut tracker = TargetTracker::without_guards(task);
-        let mut search = Search::new(&regions, open.targets(), &meter);
         let mut found = 0;
         let stopped = loop {
             listener.progress(Tick { unit: "runs", done: found });
-            match search.run() {
+            match finder.find() {
                 Err(why) => break Some(why),
                 Ok(None) => break None,
-                Ok(Some(fact)) => {
-                    let target = search.facts[fact as usize].target.expect("a failure has a target");
-                    tracker.reach(target, &fact);
+                Ok(Some((run, target))) => {
+                    tracker.reach(target, &run);
                     found += 1;
                     if tracker.is_over() {
                         break None;
                     }
-                    open.reach(target).into_iter().for_each(|target| search.ignore(target));
+                    open.reach(target).into_iter().for_each(|target| finder.ignore(target));
                 }
             }
         };
         stopwatch.lap("search_us");
         if may_tell(stopped.as_ref(), meter.work(), budget) {
-            let write = |fact: u32| -> Result<_, Why> {
+            let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
-                Ok(trace::trace(&regions, &search.facts, fact))
+                Ok(finder.trace(run))
             };
             tracker.tell(stopped, write, listener);
         }
         stopwatch.lap("trace_us");
-        let mut stats = Stats::from([
-            ("regions", regions.all.len() as u64),
-            ("questions", search.calls()),
-            ("goals", search.counts.goals),
-            ("lemmas", search.counts.lemmas),
-            ("facts", search.facts.len() as u64),
-            ("levels", search.counts.levels),
-            ("work", meter.work()),
-        ]);
+        let mut stats = Stats::from([("regions", regions.all.len() as u64)]);
+        stats.extend(finder.counts());
+        stats.add("work", meter.work());
         stats.extend(stopwatch.laps());
         stats
+    }
+}
+
+/// A search that finds one run to a target after the other.
+trait Finder {
+    /// A run to a target that counts: its number, and the target. None if there is no other one.
+    fn find(&mut self) -> Result<Option<(u32, LocId)>, Why>;
+    /// A run that was found.
+    fn trace(&self, run: u32) -> Trace;
+    /// A target counts no longer.
+    fn ignore(&mut self, target: LocId);
+    /// What was counted.
+    fn counts(&self) -> Stats;
+}
+
+impl Finder for Search<'_, '_> {
+    fn find(&mut self) -> Result<Option<(u32, LocId)>, Why> {
+        let found = self.run()?;
+        Ok(found.map(|fact| (fact, self.facts[fact as usize].target.expect("a failure has a target"))))
+    }
+
+    fn trace(&self, run: u32) -> Trace {
+        trace::trace(self.regions, &self.facts, run)
+    }
+
+    fn ignore(&mut self, target: LocId) {
+        Search::ignore(self, target);
+    }
+
+    fn counts(&self) -> Stats {
+        Stats::from([
+            ("questions", self.calls()),
+            ("goals", self.counts.goals),
+            ("lemmas", self.counts.lemmas),
+            ("facts", self.facts.len() as u64),
+            ("levels", self.counts.levels),
+        ])
+    }
+}
+
+/// A forward search; universal summaries come first, if they are wanted.
+struct Forward<'i, 'a> {
+    search: Worklist<'i, 'a>,
+    universal: bool,
+    runs: Vec<Vec<Fact>>,
+}
+
+impl<'i, 'a> Forward<'i, 'a> {
+    fn new(world: World<'i, 'a>, universal: bool) -> Self {
+        Forward { search: Worklist::new(world), universal, runs: Vec::new() }
+    }
+}
+
+impl Finder for Forward<'_, '_> {
+    fn find(&mut self) -> Result<Option<(u32, LocId)>, Why> {
+        if std::mem::take(&mut self.universal) {
+            self.search.make_universal()?;
+        }
+        let Some((entry, failure)) = self.search.run()? else { return Ok(None) };
+        let world = &mut self.search.world;
+        self.runs.push(explain::explain(world, entry, failure)?);
+        let target = world.entries[entry as usize].failures[failure as usize].target;
+        Ok(Some((self.runs.len() as u32 - 1, target)))
+    }
+
+    fn trace(&self, run: u32) -> Trace {
+        let facts = &self.runs[run as usize];
+        trace::trace(self.search.world.regions, facts, facts.len() as u32 - 1)
+    }
+
+    fn ignore(&mut self, target: LocId) {
+        self.search.world.ignore(target);
+    }
+
+    fn counts(&self) -> Stats {
+        let world = &self.search.world;
+        let sum = |count: fn(&entry::Entry) -> u64| world.entries.iter().map(count).sum::<u64>();
+        let counts = &world.counts;
+        Stats::from([
+            ("entries", world.entries.len() as u64),
+            ("path_edges", sum(|entry| entry.origins.len() as u64)),
+            ("summaries", sum(|entry| entry.summaries.len() as u64)),
+            ("failures", sum(|entry| entry.failures.len() as u64)),
+            ("merged", sum(|entry| entry.merged)),
+            ("subsumed", counts.subsumed),
+            ("questions", world.calls()),
+            ("qbf", counts.qbf.formulas),
+            ("refinements", counts.qbf.rounds),
+            ("universal", counts.universal),
+            ("unrolled", counts.rounds),
+            ("nodes", sum(|entry| entry.aig.len() as u64)),
+        ])
     }
 }
 

@@ -1,12 +1,8 @@
 //! Room `kit`: random questions to the solver against tables of all valuations.
 
 use super::*;
+use crate::aig::tests::next;
 use crate::aig::{Aig, Lit};
-
-fn next(seed: &mut u64) -> usize {
-    *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-    (*seed >> 33) as usize
-}
 
 fn patient<'i>() -> Interrupt<'i> {
     Rc::new(|_| true)
