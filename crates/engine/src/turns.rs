@@ -132,7 +132,8 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         let race = Arc::new(Race::new(engines.len()));
         std::thread::scope(|scope| {
             for (runner, (engine, weight)) in engines.iter().enumerate() {
-                let budget = budget.in_race(&race, runner, *weight);
+                let share = budget.clone().with_effort(budget.effort() / weight);
+                let budget = share.in_race(&race, runner, *weight);
                 let ask = &ask;
                 scope.spawn(move || {
                     ask(*engine, &budget);

@@ -1,8 +1,8 @@
 //! Room `engine/temporal`: questions about runs that go on for ever.
 //!
 //! An engine that looks for cycles itself is given the question as it is. For every other engine it is translated, query by
-//! query, into a question about what is reached ([`repeat`]). `auto` first gives `explicit` a trial on the question as it is,
-//! since it finds short cycles at once, and then lets all engines at the translation.
+//! query, into a question about what is reached ([`repeat`]). `auto` lets `explicit` at the question as it is, since it finds short
+//! cycles at once, and then all engines at the translation, in turns with growing shares of work.
 
 pub mod product;
 mod repeat;
@@ -11,11 +11,13 @@ mod wrap;
 use crate::budget::Budget;
 use crate::explicit::Explicit;
 use crate::turns::{self, Question};
+use crate::verdict::{Verdict, Why};
 use crate::verify::{Board, EngineChoice};
 use postbop_ir::{Task, Trace};
 
-/// How many times the usual trial `explicit` has on the question as it is.
+/// How many times the usual trial `explicit` has on the question as it is, and by how much each turn is longer than the last one.
 const TRIALS: u64 = 8;
+const GROWTH: u64 = 4;
 
 /// Answers a question whose queries ask for locations that are visited again and again.
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
@@ -23,13 +25,21 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
         EngineChoice::Only(engine) if engine.wants().cycles => turns::put(question, choice, budget, board),
         EngineChoice::Only(_) => translated(question, choice, budget, board),
         EngineChoice::Auto => {
-            let trial = budget.clone().with_effort(TRIALS * turns::trial(question.task.program));
-            turns::put(question, EngineChoice::Only(&Explicit), &trial, board);
-            if !board.is_over() {
-                translated(question, choice, budget, board);
+            let mut share = TRIALS * turns::trial(question.task.program);
+            while goes_on(question, budget, board) {
+                let budget = budget.clone().with_effort(share);
+                turns::put(question, EngineChoice::Only(&Explicit), &budget, board);
+                translated(question, choice, &budget, board);
+                share = share.saturating_mul(GROWTH);
             }
         }
     }
+}
+
+/// Whether a larger share of work may bring an answer.
+fn goes_on(question: &Question, budget: &Budget, board: &Board) -> bool {
+    let wants_more = |&number: &usize| matches!(board.answer(number).verdict, Verdict::Unknown(Why::Effort));
+    !board.is_over() && budget.check().is_ok() && question.numbers.iter().any(wants_more)
 }
 
 /// Translates each query that is open.
