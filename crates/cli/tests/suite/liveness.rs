@@ -222,3 +222,14 @@ void main() begin decl uint<4> left, right; qs(left, right); end
     let visited: Vec<u64> = [4, 8, 10, 32].map(contexts).into();
     assert!(visited.iter().all(|&count| count == visited[0] && count < 100), "{visited:?}");
 }
+
+/// Calls inside a statement of a thread are read too, and a monitor may begin in a target state.
+#[test]
+fn every_location_is_read_and_so_is_the_first_state() {
+    let inner = "thread t begin\n  decl b[3];\n  decl uint<2> i;\n  void main() begin f(b[i]); end\n  void f(y) begin skip; end\nend\n";
+    let file = scratch("inner.bp", inner);
+    postbop(&["check", file.to_str().unwrap(), "--ltl", "G !call f"]).with(1);
+    let file = scratch("plain.bp", "void main() begin skip; end\n");
+    let monitor = scratch("first.monitor", "state s init target, t;\ns -> t;\n");
+    postbop(&["check", file.to_str().unwrap(), "--monitor", monitor.to_str().unwrap()]).with(1);
+}

@@ -37,6 +37,10 @@ impl Order for DepthFirst {
 
     fn called(&mut self, _: u32, _: EdgeId, _: u32, _: u32, _: bool) {}
 
+    fn room(&self) -> u64 {
+        0
+    }
+
     fn advance(search: &mut Search<Self>) -> Result<bool, Full> {
         search.work_on()
     }

@@ -19,7 +19,7 @@
 //!
 //! # Cost
 //!
-//! That of the search for any run, and sixteen bytes for each transition.
+//! That of the search for any run, and for each transition sixteen bytes, and four times that while cycles are sought.
 
 use super::around::Around;
 use super::fair::{Graph, Lasso};
@@ -35,6 +35,9 @@ use postbop_kit::rows::Full;
 
 /// The number of transitions at which cycles are sought for the first time.
 const FIRST_LOOK: usize = 64;
+
+/// The most bytes that are needed for each transition while cycles are sought.
+const LOOKING: u64 = 64;
 
 /// A transition between rows of the store.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +108,10 @@ impl Order for Recording {
             let mark = search.expander.mark();
             search.work.push(WorkItem::Edges { context, at: 0, mark, first: true });
         }
+    }
+
+    fn room(&self) -> u64 {
+        self.links.len() as u64 * LOOKING
     }
 
     fn advance(search: &mut Search<Self>) -> Result<bool, Full> {

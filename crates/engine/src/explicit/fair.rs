@@ -117,10 +117,8 @@ impl<'s> Graph<'s> {
         let passing = self.passing(is_marked);
         let passes = |link: &&Link| link.exit != NO_ROW && !matches!(passing.why(link.exit), Why::Not);
         let link = *self.links.iter().filter(stays).find(passes)?;
-        let mut links = match link.to == link.from {
-            true => Vec::new(),
-            false => self.way(link.to, link.from),
-        };
+        // From a suspension to the context behind the call.
+        let mut links = self.way(link.to, link.from);
         links.push(link);
         Some(Lasso { links, passing: Some(passing) })
     }

@@ -56,6 +56,9 @@ pub(super) trait Order: Sized {
     /// A context called an entry by an edge and is suspended, for the first time if `waits`.
     fn called(&mut self, context: u32, edge: EdgeId, suspension: u32, entry: u32, waits: bool);
 
+    /// How many bytes more may be needed than there are now.
+    fn room(&self) -> u64;
+
     /// Does a piece of work; false if none is left.
     fn advance(search: &mut Search<Self>) -> Result<bool, Full>;
 
@@ -117,7 +120,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             }
             if self.expander.work >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.work + PATIENCE;
-                budget.after(self.expander.work)?;
+                budget.after_with(self.expander.work, self.order.room())?;
                 listener.progress(Tick { unit: "contexts", done: self.store.contexts });
             }
         }

@@ -54,6 +54,10 @@ impl Order for Nearest {
 
     fn called(&mut self, _: u32, _: EdgeId, _: u32, _: u32, _: bool) {}
 
+    fn room(&self) -> u64 {
+        0
+    }
+
     /// Finishes the work that the last context led to, then takes the next context.
     fn advance(search: &mut Search<Self>) -> Result<bool, Full> {
         if !search.work.is_empty() {

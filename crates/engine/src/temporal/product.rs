@@ -2,7 +2,7 @@
 //!
 //! # Idea
 //!
-//! The automaton reads a run location by location: every location between two statements is a letter. In the product the state of
+//! The automaton reads a run location by location: every location but an exit is a letter. In the product the state of
 //! the automaton is one more global variable. At each such location the automaton takes an edge whose guard holds there, and only
 //! then the program goes on; where no edge can be taken the run is stuck. Of a guard, what depends on the location alone is decided when the product is built, so most edges of the
 //! automaton are there at few locations. When the automaton comes to an accepting state, the run passes through a location
@@ -43,7 +43,7 @@ pub enum Accepts {
 /// A program and an automaton that watches it.
 pub struct Product<'a> {
     wrapped: Wrapped<'a>,
-    /// That the automaton does not accept.
+    /// Asks for a run that the automaton accepts.
     pub query: Query,
     state: VarId,
 }
@@ -77,6 +77,11 @@ pub fn product<'a>(
     }
     let ways = automaton.initial.iter().map(|&first| vec![(state, constant(state_type, first))]);
     let (start, over) = watch.draft.start(&ways.collect::<Vec<_>>());
+    if accepts == Accepts::Once && automaton.initial.iter().any(|&first| automaton.accepting[first as usize])
+    {
+        // The automaton accepts before it has read anything.
+        watch.accepting.push(watch.draft.out.procs()[start].entry);
+    }
     let ended = watch.draft.loc(start);
     watch.moves(over, None, ended);
     watch.draft.add(ended, over, Action::skip());
@@ -92,7 +97,7 @@ impl Watch<'_, '_> {
     /// Lets the automaton read at a location; where the program goes on from.
     fn location(&mut self, loc: LocId) -> LocId {
         let program = self.draft.source;
-        if program.locs()[loc].inner || program.is_exit(loc) {
+        if program.is_exit(loc) {
             return loc;
         }
         let after = self.draft.loc(program.locs()[loc].proc);
@@ -179,9 +184,11 @@ impl Product<'_> {
     pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<Changes>), Why> {
         let bug = |what: &str| Why::EngineBug(format!("a run that the automaton accepts {what}"));
         let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
-        let called = context.steps.get(1).ok_or_else(|| bug("never starts"))?;
+        // The first step of a run sets the state, the second calls main.
+        let called = context.steps.get(1);
+        let call = called.and_then(|called| called.call);
         let segments = self.wrapped.segments(trace);
-        let mut own = match called.call {
+        let mut own = match call {
             // The program has ended: its run is that of the completed call.
             Some(call) => {
                 let segment = &segments[call];
@@ -190,11 +197,11 @@ impl Product<'_> {
                 Trace::sequential(segments, initial, steps)
             }
             None => {
-                let initial = self.wrapped.initial(trace, called.locals());
+                let initial = self.wrapped.initial(trace, called.map_or(&[], |called| called.locals()));
                 Trace::sequential(segments, initial, self.wrapped.steps(&context.steps))
             }
         };
-        if let (None, Some(Repeat { from, head })) = (called.call, &trace.repeats) {
+        if let (None, Some(Repeat { from, head })) = (call, &trace.repeats) {
             let before = self.wrapped.steps(&context.steps[..from.step as usize]).len() as u32;
             let head = head.iter().copied().filter(|(var, _)| *var != self.state).collect();
             let from = postbop_ir::Position { step: before, ..*from };

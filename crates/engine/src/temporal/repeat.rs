@@ -9,8 +9,8 @@
 //! lies between can be repeated for ever. Whether a run closes is a question of reachability, which every engine answers;
 //! and the run to that point, without what was added, is a lasso.
 //!
-//! Heads are the locations at which loops are entered, and the entries of recursive procedures: one on every cycle of the
-//! control flow, and one on every cycle of calls. Only values that matter at the head are saved.
+//! Heads are the targets of the back edges of a depth-first search, in the control flow and among calls, where the entry of the
+//! callee is taken: one on every cycle. Only values that matter at the head are saved.
 //!
 //! # Paper
 //!
@@ -19,7 +19,7 @@
 //!
 //! # Cost
 //!
-//! One copy of the globals, and of the locals of the procedure that has most.
+//! For each type as many copies as variables of it matter at one head, and a flag in each procedure with a head.
 
 use super::wrap::{Draft, Wrapped};
 use crate::encode::live::Live;
@@ -33,7 +33,7 @@ use postbop_ir::{
 };
 use postbop_kit::bits;
 
-/// A program that reaches a location exactly if the one it was made from visits some locations again and again.
+/// A program that reaches one of some locations exactly if the one it was made from visits some locations again and again.
 pub struct Repeating<'a> {
     wrapped: Wrapped<'a>,
     /// What is asked of it.
@@ -78,7 +78,7 @@ pub fn translate<'a>(task: &Task<'a>, query: &Query) -> Repeating<'a> {
     let heads = heads(source);
     let matters: Vec<Vec<VarId>> = heads.iter().map(|&head| matters(source, &scopes, &live, head)).collect();
     let mut counts = Table::filled(source.locs().len(), false);
-    // An exit is visited at most once, at the end of a run.
+    // The exit of a procedure that was called is never visited, that of main once.
     query.locs().iter().filter(|loc| !source.is_exit(**loc)).for_each(|&loc| counts[loc] = true);
     if heads.iter().all(|&head| counts[head]) {
         // Coming back to the head is visit enough.
@@ -176,9 +176,7 @@ impl Memory {
         for vars in matters {
             memory.pair(source, out, vars);
         }
-        out.set_control(
-            [saved, visited, place].into_iter().chain(memory.mine.iter().flatten().copied()).collect(),
-        );
+        out.set_control(vec![saved, visited, place]);
         memory
     }
 

@@ -88,8 +88,11 @@ impl Wrapped<'_> {
     /// The steps of the program among those of the translation.
     pub fn steps(&self, steps: &[Step]) -> Vec<Step> {
         let own = |step: &Step| {
-            let own = step.along(self.meanings[step.edge]?);
-            Some(if step.call.is_none() { own.entering(self.own(step.locals())) } else { own })
+            let own = Step::new(self.meanings[step.edge]?, step.choices().to_vec());
+            Some(match step.call {
+                Some(call) => own.back(call),
+                None => own.entering(self.own(step.locals())),
+            })
         };
         steps.iter().filter_map(own).collect()
     }

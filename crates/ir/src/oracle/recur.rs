@@ -4,7 +4,7 @@
 //!
 //! The facts of the oracle are the points of a graph. A step within an activation leads from a fact to a fact, a call leads
 //! to the facts at the callee's entry, and a completed call leads to the fact after it. A run goes on for ever exactly if it
-//! comes to some fact again and again, each time within an activation that never returns or deeper in the stack; so runs that go on
+//! comes to some fact again and again, each time in an activation that never returns from then on; so runs that go on
 //! for ever are the cycles of this graph. Such a run visits the locations again and again if a step of the cycle arrives at
 //! one, or is a completed call that passes through one.
 //!

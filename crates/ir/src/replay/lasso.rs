@@ -31,15 +31,22 @@ pub(super) fn visits(program: &Program, trace: &Trace, repeat: &Repeat, locs: &[
     let locs: HashSet<LocId> = locs.iter().copied().collect();
     let mut inside: Table<SegmentId, bool> = Table::new();
     let along = |steps: &[Step], inside: &Table<SegmentId, bool>| {
+        // The calls that were entered, and may return later.
+        let mut open: Vec<LocId> = Vec::new();
         steps.iter().any(|step| {
             let edge = &program.edges()[step.edge];
-            let entered = match edge.action {
-                Action::Call { callee, .. } => locs.contains(&program.procs()[callee].entry),
-                _ => false,
-            };
-            // A call that enters its procedure is not where the call leads to yet.
-            let enters = matches!(edge.action, Action::Call { .. }) && step.call.is_none();
-            entered || !enters && locs.contains(&edge.to) || step.call.is_some_and(|call| inside[call])
+            match (&edge.action, step.call) {
+                (Action::Call { callee, .. }, None) => {
+                    open.push(edge.to);
+                    locs.contains(&program.procs()[*callee].entry)
+                }
+                (Action::Call { callee, .. }, Some(call)) => {
+                    inside[call] || locs.contains(&edge.to) || locs.contains(&program.procs()[*callee].entry)
+                }
+                // The run goes on behind the call, and is never at the exit.
+                (Action::Return(_), _) => open.pop().is_some_and(|loc| locs.contains(&loc)),
+                _ => locs.contains(&edge.to),
+            }
         })
     };
     for segment in trace.segments.iter() {
