@@ -9,13 +9,13 @@
 //!    ([`super::columns`]). Its members have one place in the order, so passing an argument does not move it. Columns are
 //!    ordered by the ties of their members. Locals without a column take part: each lends its ties to the column that it is
 //!    tied to most, since it is likely to stand behind it in the end.
-//! 2. **Locals and results without a column**, procedure by procedure. Each looks for the partner that it is tied to most,
-//!    and stands behind the same Boolean column, or behind the partner's if that is a member of one. Behind one column, tied
-//!    ones are close. Locals of different procedures may stand at the same place.
+//! 2. **Locals and results without a column**, procedure by procedure. Each looks for the partner that it is tied to most
+//!    among those that have a place already, and stands behind the Boolean column that the partner is in, or stands behind. Behind one
+//!    column, tied ones are close. Locals of different procedures may stand at the same place.
 //!
 //! That is for Booleans. Integers have an order of their own: columns first, then the others.
 //!
-//! **Placements.** Procedures of one class ([`super::machine::classes`]) whose members are in the same columns are a
+//! **Placements.** Procedures of one class ([`super::machine::classes`]) whose locals and results are in the same columns are a
 //! *placement*: they are arranged once, and have everything at the same place, so that their relations can be shared. Ties
 //! were collected for the model of each class only, so a placement finds its ties by the places of its locals and results
 //! among those of the model ([`Arranger::twins`]).
@@ -173,7 +173,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
     /// The ties between columns.
     ///
     /// A tie between two locals, or between two globals, is added from both ends, and so counts twice; one between a local and
-    /// a global is added from the local's end only, and one between caller and callee once.
+    /// a global is added from the local's end only, and one between caller and callee once. Nothing depends on that but the order.
     fn column_ties(&self) -> Vec<Tie> {
         let mut ties: Vec<Tie> = Vec::new();
         if self.columns.len() == 0 {

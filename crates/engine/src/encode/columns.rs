@@ -6,7 +6,8 @@
 //! two have the same place in the order of levels, a call relates each place to itself, and that is small whatever the order
 //! is. So variables that a call copies into each other are put into one *column*, as long as no procedure has two members in
 //! it: those would be in scope together. The same holds at one remove: two variables of different procedures that are
-//! copied to or from members of a third column may share one.
+//! copied to or from members of a third column are merged if they can be. (If one procedure sets a global from its `a` and another one
+//! from its `b`, then `a` and `b` are.)
 //!
 //! Procedures of one class ([`super::machine::classes`]) should also be placed in the same way, so that relations can be shared. A
 //! variable without a column joins that of its twin in the first procedure of the class, if it can.
@@ -25,7 +26,7 @@ use rustc_hash::FxHashSet as HashSet;
 /// A variable or a result, numbered across the program: variables first.
 pub type Node = u32;
 
-/// Of the variables that are copied to or from one column, so many are kept that further ones are tried to be merged with.
+/// How many variables that are copied to or from one column are kept, as candidates to be merged with further ones.
 const MOST_TRIED: usize = 4;
 
 /// The numbers of variables and results.
@@ -147,6 +148,7 @@ impl Columns {
         let mut column_of_root = vec![None; nodes.len()];
         for node in 0..nodes.len() as u32 {
             let root = grower.root(node) as usize;
+            // A column has one member in each procedure: with one procedure it is a lone variable.
             if grower.procs[root].len() > 1 {
                 let new = || columns.add(nodes.is_integer(program, node));
                 let column = *column_of_root[root].get_or_insert_with(new);

@@ -7,9 +7,8 @@
 //! value on its way between caller and callee ([`Role`]).
 //!
 //! **Procedures share slots.** A diagram speaks of one procedure. The values of another one come in only at calls and
-//! returns, where they are on the levels of [`Role::Pass`]; so locals of different procedures can have the same slots. A
-//! program with a thousand procedures needs hardly more levels than its largest procedure. Globals have the same slots in
-//! all procedures.
+//! returns, where they are on the levels of [`Role::Pass`]; so locals of different procedures can have the same slots.
+//! Globals have the same slots in all procedures.
 //!
 //! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result after which
 //! others it stands. Here it is counted out:
@@ -18,7 +17,7 @@
 //! control │ column 0, locals behind it │ column 1, locals behind it │ … │ other locals │ integers
 //! ```
 //!
-//! First come the variables that a translation of threads declared as control: they say where a run is. Then come the
+//! First come the globals that a translation declared as control: they say where a run is. Then come the
 //! Booleans: for each *column* ([`super::columns`]) one slot, and behind it slots for the locals that have most to do with
 //! it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
 //! edge chooses freely have places among them; a Boolean choice has no level at all ([`super::chance`]).
@@ -26,7 +25,9 @@
 //! # Invariant
 //!
 //! Two fields of one procedure never have the same slot. A global has slots or a column of its own; a column has at most
-//! one member in each procedure; and the locals of one procedure that stand behind the same column are counted.
+//! one member in each procedure; and the locals of one procedure that stand behind the same column are counted, from one
+//! on, since the column itself has the first slot. Integers without a column are counted behind the integer columns, and choices
+//! behind those.
 //!
 //! # Paper
 //!
@@ -35,7 +36,8 @@
 //! # Cost
 //!
 //! Once the arrangement is made: linear in the program, and for the slots of each placement, when they are first asked for,
-//! the number of its fields.
+//! the number of its fields. Levels: four for each bit of the columns, and of the most locals that one procedure has behind each.
+//! Columns that have nothing to do with each other do not share slots.
 
 use super::arrangement::{Arrangement, Spot};
 use super::machine::code::Machine;
@@ -105,7 +107,7 @@ pub struct Wiring {
     /// Where each other global stands.
     globals: HashMap<VarId, Spot>,
     /// For each Boolean column its slot, and at the end the slot before the locals that stand behind no column. That
-    /// last slot is left empty.
+    /// last slot is left empty, as if it were a column's.
     columns: Vec<u32>,
     integers: Integers,
     /// The placement of each procedure: procedures of one placement have the same slots.
