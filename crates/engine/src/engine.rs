@@ -9,6 +9,7 @@ use crate::skeleton::Skeleton;
 use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
+use crate::weighted::Weighted;
 use postbop_ir::{Op, Program, Task, Trace, Type};
 
 /// What an engine cannot do, in words a user understands.
@@ -90,6 +91,7 @@ pub fn engines() -> &'static [&'static dyn Engine] {
         &SAT,
         &Sat("sat:qbf", Mode::Qbf),
         &Sat("sat:universal", Mode::Universal),
+        &Weighted,
         &Fixpoint("fixpoint", library::DEFAULT),
         &Fixpoint("fixpoint:summary", library::SUMMARY),
         &Fixpoint("fixpoint:ef", library::EF),

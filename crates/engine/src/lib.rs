@@ -86,6 +86,7 @@ mod threads;
 mod turns;
 mod verdict;
 mod verify;
+mod weighted;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
 pub use encode::prepared::Prepared;

@@ -15,7 +15,7 @@
 
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::prepared::Prepared;
-use crate::engine::{Engine, Finding, Listener, Unsupported, takes};
+use crate::engine::{Engine, Finding, Listener, Unsupported, has_integers, takes};
 use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce, room};
@@ -23,6 +23,7 @@ use crate::sat;
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
+use crate::weighted::Weighted;
 use postbop_ir::{Bound, Program, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -99,6 +100,7 @@ pub fn trial(program: &Program) -> u64 {
 pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
+        EngineChoice::Auto if has_integers(question.task.program) => vec![(&Weighted, 1)],
         EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
     };
     let engines = willing(question, engines, board);

@@ -78,6 +78,10 @@ impl<'a> Folder<'a> {
         // Only whether the result is known is asked, so any range will do for an operand that is not.
         let open = Val { lo: 0, hi: 1, hole: 0, whole: false };
         let value = |operand: &Operand| operand.value.map_or(open, |(_, value)| Val::known(value.get()));
+        if overflows(op, operands) {
+            self.code.push(op);
+            return Operand { value: None, ..first };
+        }
         let result = match operands {
             [a] => unary(op, value(a)),
             [a, b] => binary(op, value(a), value(b)),
@@ -107,6 +111,20 @@ impl<'a> Folder<'a> {
         self.code.truncate(start);
         self.choices.truncate(choices);
     }
+}
+
+/// Whether unbounded integers have a result that does not fit a [`Value`].
+fn overflows(op: Op, operands: &[Operand]) -> bool {
+    let value =
+        |at: usize| operands.get(at).and_then(|operand| operand.value).map(|(_, value)| value.get() as i128);
+    let result = match (op, value(0), value(1)) {
+        (Op::Neg(Type::Integer), Some(a), _) => -a,
+        (Op::Add(Type::Integer), Some(a), Some(b)) => a + b,
+        (Op::Sub(Type::Integer), Some(a), Some(b)) => a - b,
+        (Op::Mul(Type::Integer), Some(a), Some(b)) => a * b,
+        _ => return false,
+    };
+    i64::try_from(result).is_err()
 }
 
 /// The operand that is the operator's result, because of the values of the others.

@@ -131,9 +131,13 @@ fn number(op: Op, a: i64, b: i64) -> i64 {
     }
 }
 
-/// Keeps the low bits. This engine has its own arithmetic: it is judged against that of `ir`.
+/// Keeps the low bits. This engine has its own arithmetic: it is judged against that of `ir`. Who computes with unbounded integers
+/// has seen before that they fit.
 fn wrapped(ty: Type, value: i128) -> i64 {
-    let size = 1i128 << ty.bits().expect("bounded types only");
+    let Some(bits) = ty.bits() else {
+        return i64::try_from(value).expect("an unbounded integer that fits");
+    };
+    let size = 1i128 << bits;
     let low = value.rem_euclid(size);
     (if low > ty.max().get() as i128 { low - size } else { low }) as i64
 }
