@@ -77,6 +77,14 @@ impl<P: Clone> TargetTracker<P> {
         self.guarded[query]
     }
 
+    /// Takes back that a guard is not reached, where a search that reaches all that can be reached, and perhaps more, has reached it: this
+    /// search has not seen all runs.
+    pub fn doubt(&mut self, more: &Self) {
+        for (guarded, may) in self.guarded.iter_mut().zip(&more.guarded) {
+            *guarded = guarded.filter(|reached| *reached || *may == Some(false));
+        }
+    }
+
     /// Notes that a location was reached. Returns the queries whose target it is, and was not reached before.
     pub fn reach(&mut self, loc: LocId, point: &P) -> Vec<usize> {
         let mut new = Vec::new();

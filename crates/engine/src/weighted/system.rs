@@ -14,6 +14,7 @@
 
 use super::formula::{Formulas, Refused};
 use super::registers::{Register, Registers, Time, shown};
+use super::rounds::{Rounds, rounds};
 use super::weight::Weight;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
@@ -21,6 +22,7 @@ use postbop_ir::{Action, EdgeId, Expr, Id, LocId, ProcId, Program, Type, VarId};
 use postbop_kit::bits;
 use postbop_kit::ndd::{Column, Ndd, Ndds};
 use postbop_kit::pushdown::{Push, Rule, Symbol, System};
+use rustc_hash::FxHashMap as HashMap;
 
 /// What a rule stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +53,8 @@ pub struct Model<'m, 'a> {
     store: &'m Ndds<'a>,
     /// For each rule what it stands for.
     pub moves: Vec<Move>,
+    /// The loops of one edge that are taken any number of times at once.
+    pub rounds: HashMap<EdgeId, Rounds>,
 }
 
 impl<'m, 'a> Model<'m, 'a> {
@@ -58,7 +62,15 @@ impl<'m, 'a> Model<'m, 'a> {
     pub fn new(program: &'m Program, store: &'m Ndds<'a>) -> Self {
         let scopes = Scopes::new(program);
         let live = Live::new(program, &scopes);
-        Model { program, registers: Registers::new(program), live, scopes, store, moves: Vec::new() }
+        Model {
+            program,
+            registers: Registers::new(program),
+            live,
+            scopes,
+            store,
+            moves: Vec::new(),
+            rounds: HashMap::default(),
+        }
     }
 
     /// The symbol with which a procedure is entered.
@@ -107,9 +119,20 @@ impl<'m, 'a> Model<'m, 'a> {
             [Some(Move::Edge(edge)), call.then_some(Move::Back(edge))].into_iter().flatten()
         });
         self.moves = procs.chain(edges).collect();
-        for &step in &self.moves {
+        for at in 0..self.moves.len() {
+            let step = self.moves[at];
             let (from, to) = self.ends(step);
-            rules.push(Rule { from: (0, from), to: (0, to), weight: self.closed(step)? });
+            let mut weight = self.closed(step)?;
+            if let (Move::Edge(edge), true) = (step, to == Push::One(from)) {
+                let choices = self.program.choices(&self.program.edges()[edge].action).next().is_some();
+                if let Some(all) = if choices { None } else { rounds(self.store, &self.registers, &weight)? }
+                {
+                    weight = all.weight.clone();
+                    self.rounds.insert(edge, all);
+                    self.moves[at] = Move::Rounds(edge);
+                }
+            }
+            rules.push(Rule { from: (0, from), to: (0, to), weight });
         }
         Ok(System::new(1, rules))
     }
@@ -144,6 +167,9 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     fn relation(&self, step: Move, closed: bool) -> Result<Open, Refused> {
+        if let Move::Rounds(edge) = step {
+            return Ok(Open { weight: self.rounds[&edge].weight.clone(), choices: Vec::new() });
+        }
         let mut relation = Relation {
             formulas: Formulas::new(self.store, &self.registers),
             set: self.store.constant(true),
@@ -297,7 +323,7 @@ impl Relation<'_, '_> {
             list.sort_unstable();
             list.dedup();
         }
-        let (writes, forgets) = (self.writes.into(), self.forgets.into());
-        Ok(Open { weight: Weight { set: self.set, writes, forgets }, choices: self.formulas.choices })
+        let weight = Weight { forgets: self.forgets.into(), ..Weight::new(self.set, self.writes.into()) };
+        Ok(Open { weight, choices: self.formulas.choices })
     }
 }

@@ -23,6 +23,9 @@ use postbop_kit::pushdown::{Cause, Saturation};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
+/// More rounds of a loop than these are not written down.
+const MOST_ROUNDS: usize = 10_000_000;
+
 /// Settled numbers by slot; a bit is −1 or 0.
 type Settled = BTreeMap<u32, i64>;
 
@@ -81,7 +84,9 @@ pub fn trace(
     };
     walker.walk(transition).map_err(|lost| match lost {
         Lost::Interrupted => why(),
-        Lost::TooLarge => Why::Unsupported("a run whose numbers do not fit 64 bits".into()),
+        Lost::TooLarge => {
+            Why::Unsupported("a run whose numbers or rounds are too many to be written down".into())
+        }
         Lost::Nowhere => Why::EngineBug("a point that was reached has no point before".into()),
     })
 }
@@ -283,7 +288,11 @@ impl Walker<'_, '_> {
                 run.proc = proc;
                 run.entry = self.known_of(&after.now);
             }
-            Move::Rounds(edge) => self.rounds(run, edge, &after),
+            Move::Rounds(edge) => {
+                let first = &self.saturation.increments[source.0 as usize][number as usize].difference;
+                let count = self.rounds(edge, first, &member).ok_or(Lost::TooLarge)?;
+                run.steps.extend((0..count).map(|_| Step::new(edge, Vec::new())));
+            }
             Move::Edge(edge) => {
                 let choices = self.choices(edge, open, &member, &after.now)?;
                 let step = Step::new(edge, choices);
@@ -370,7 +379,9 @@ impl Walker<'_, '_> {
             }
             let written = |slot: u32| callee.writes(self.model.registers.owner(slot));
             let left = at.now.iter().filter(|(slot, _)| written(**slot));
-            left.for_each(|(&slot, &number)| drop(inside.1.entry(slot).or_insert(number)));
+            for (&slot, &number) in left {
+                inside.1.entry(slot).or_insert(number);
+            }
             let (began, ended) = (self.whole(inside.0), self.whole(inside.1));
             let callee = Point { transition: popped.0, increment, start: began, now: ended };
             let now = self.whole(now);
@@ -431,9 +442,14 @@ impl Walker<'_, '_> {
         known
     }
 
-    /// The steps of some rounds of a loop that adds constants.
-    fn rounds(&self, run: &mut Run, edge: EdgeId, after: &Point) {
-        let _ = (run, edge, after);
+    /// How often a loop was taken, given the relation before it and the member that shows it; none if that is too often.
+    fn rounds(&self, edge: EdgeId, first: &Weight, member: &Member) -> Option<usize> {
+        let (register, constant) =
+            *self.model.rounds[&edge].added.iter().find(|(_, constant)| *constant != 0)?;
+        let slot = self.model.registers.slots_of(register).start;
+        let times = if first.writes(register) { [Time::New, Time::Later] } else { [Time::Old, Time::New] };
+        let [old, new] = times.map(|time| member.number(column(slot, time)).unwrap_or(0));
+        usize::try_from((new - old) / i128::from(constant)).ok().filter(|&count| count <= MOST_ROUNDS)
     }
 }
 

@@ -22,9 +22,10 @@
 //!
 //! \[ndd-moped\] section 4, extend operation and call operators.
 
+use super::guess::{Guess, Piece};
 use super::registers::{Register, Registers, Time, column, shown};
 use postbop_kit::ndd::{Compare, Interrupted, Ndd, Ndds};
-use postbop_kit::pushdown::{Domain, Grown, Symbol};
+use postbop_kit::pushdown::{Domain, Grown, Origin, Symbol};
 use std::rc::Rc;
 
 /// A relation between valuations.
@@ -37,9 +38,16 @@ pub struct Weight {
     /// The registers that mean nothing afterwards, in order. Relations from the start of an activation have none: what an activation
     /// forgets, nothing outside it knows.
     pub forgets: Rc<[Register]>,
+    /// While summaries are guessed: the set in pieces, by the ways they came.
+    pub pieces: Rc<[Piece]>,
 }
 
 impl Weight {
+    /// A relation that writes some registers.
+    pub fn new(set: Ndd, writes: Rc<[Register]>) -> Self {
+        Weight { set, writes, forgets: [].into(), pieces: [].into() }
+    }
+
     /// Whether a register is written.
     pub fn writes(&self, register: Register) -> bool {
         self.writes.binary_search(&register).is_ok()
@@ -87,6 +95,8 @@ pub struct Relations<'r, 'a> {
     /// For each symbol with which a procedure starts, the registers that it can look at, in order.
     pub scopes: &'r [Vec<Register>],
     pub calls: Calls,
+    /// If sums are extrapolated: where, and how.
+    pub guess: Option<Guess<'r>>,
 }
 
 impl<'a> Relations<'_, 'a> {
@@ -142,7 +152,7 @@ impl<'a> Relations<'_, 'a> {
     }
 
     /// The union of two lists of registers.
-    fn union(one: &Rc<[Register]>, other: &Rc<[Register]>) -> Rc<[Register]> {
+    pub fn union(one: &Rc<[Register]>, other: &Rc<[Register]>) -> Rc<[Register]> {
         if one == other {
             return Rc::clone(one);
         }
@@ -158,7 +168,7 @@ impl Domain for Relations<'_, '_> {
     type Stop = Stop;
 
     fn one(&mut self) -> Weight {
-        Weight { set: self.store.constant(true), writes: [].into(), forgets: [].into() }
+        Weight::new(self.store.constant(true), [].into())
     }
 
     fn extend(&mut self, first: &Weight, then: &Weight) -> Result<Option<Weight>, Stop> {
@@ -180,10 +190,24 @@ impl Domain for Relations<'_, '_> {
         let kept: Rc<[Register]> =
             first.writes.iter().copied().filter(|&register| !then.forgets(register)).collect();
         let writes = Self::union(&kept, &then.writes);
-        Ok(Some(Weight { set, writes, forgets: [].into() }))
+        Ok(Some(Weight::new(set, writes)))
     }
 
-    fn combine(&mut self, known: Option<&Weight>, new: Weight) -> Result<Option<Grown<Weight>>, Stop> {
+    fn add(&mut self, one: &Weight, other: &Weight) -> Result<Weight, Stop> {
+        let writes = Self::union(&one.writes, &other.writes);
+        let set = self.store.or(&self.padded(one, &writes)?, &self.padded(other, &writes)?)?;
+        Ok(Weight::new(set, writes))
+    }
+
+    fn combine(
+        &mut self,
+        known: Option<&Weight>,
+        new: Weight,
+        origin: Origin,
+    ) -> Result<Option<Grown<Weight>>, Stop> {
+        if let Some(guess) = self.guess.as_ref().filter(|guess| guess.extrapolates(origin.transition)) {
+            return Ok(guess.combine(self, known, new, origin.way)?);
+        }
         let Some(known) = known else {
             let grown = Grown { sum: new.clone(), difference: new.clone() };
             return Ok((!new.set.is_empty()).then_some(grown));
@@ -195,7 +219,7 @@ impl Domain for Relations<'_, '_> {
             return Ok(None);
         }
         let sum = self.store.or(&old, &more)?;
-        let weight = |set| Weight { set, writes: Rc::clone(&writes), forgets: [].into() };
+        let weight = |set| Weight::new(set, Rc::clone(&writes));
         Ok(Some(Grown { sum: weight(sum), difference: weight(difference) }))
     }
 
@@ -204,6 +228,6 @@ impl Domain for Relations<'_, '_> {
             Calls::Restricted => self.image(caller, &self.scopes[symbol as usize])?,
             Calls::Unrestricted => self.store.constant(true),
         };
-        Ok(Weight { set, writes: [].into(), forgets: [].into() })
+        Ok(Weight::new(set, [].into()))
     }
 }

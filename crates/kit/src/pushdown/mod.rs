@@ -106,17 +106,30 @@ pub trait Domain {
         first: &Self::Weight,
         then: &Self::Weight,
     ) -> Result<Option<Self::Weight>, Self::Stop>;
-    /// The sum of what is known and of a new weight, and the *difference*: a weight whose sum with the known one is that sum. It may be
-    /// the new weight itself; less is better. None if the sum is what was known.
+    /// The sum of two weights.
+    fn add(&mut self, one: &Self::Weight, other: &Self::Weight) -> Result<Self::Weight, Self::Stop>;
+    /// The sum of what is known of a transition and of a new weight, and the *difference*: a weight whose sum with the known one is that sum. It may be
+    /// the new weight itself; less is better. None if the sum is what was known. The sum may be
+    /// greater than it need be, if one may believe in more than can happen; then saturation ends with an over-approximation.
     fn combine(
         &mut self,
         known: Option<&Self::Weight>,
         new: Self::Weight,
+        origin: Origin,
     ) -> Result<Option<Grown<Self::Weight>>, Self::Stop>;
     /// The call operator: the weight with which a called procedure starts, given the weight of the runs up to the call and
     /// the symbol it starts with. Any weight that changes nothing of what these runs arrive with is right: [`Domain::one`] evaluates the procedure for everything, a
     /// restriction of it evaluates it only for what it is called with.
     fn enter(&mut self, caller: &Self::Weight, symbol: Symbol) -> Result<Self::Weight, Self::Stop>;
+}
+
+/// Where a new weight goes, and by which way it came.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin {
+    /// The transition that it is added to.
+    pub transition: Transition,
+    /// The number of the rule that was applied; where a frame is continued, the number of the frame's transition.
+    pub way: u32,
 }
 
 /// A weight that has grown.

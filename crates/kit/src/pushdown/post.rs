@@ -10,7 +10,7 @@
 //! Weights that increase are handed on by their differences. They wait at their transition until its turn comes, and are handed on
 //! together. Each increase remembers its cause, and causes look back only: so runs can be found again.
 
-use super::{Automaton, Domain, Grown, Push, Rule, Symbol, System, Transition};
+use super::{Automaton, Domain, Grown, Origin, Push, Rule, Symbol, System, Transition};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,6 +42,16 @@ pub enum Cause {
         /// What was popped, and how many increments it had.
         popped: (u32, u32),
     },
+}
+
+impl Cause {
+    fn way(self) -> u32 {
+        match self {
+            Cause::Initial => u32::MAX,
+            Cause::Rule { rule, .. } | Cause::Entered { rule, .. } => rule,
+            Cause::Returned { frame, .. } => frame.0,
+        }
+    }
 }
 
 /// An increase of the weight of a transition.
@@ -207,9 +217,7 @@ impl<D: Domain> Post<'_, D> {
         let list = &self.saturated.increments[number as usize][handed as usize..];
         let mut sum = list[0].difference.clone();
         for increment in &list[1..] {
-            if let Some(grown) = self.domain.combine(Some(&sum), increment.difference.clone())? {
-                sum = grown.sum;
-            }
+            sum = self.domain.add(&sum, &increment.difference)?;
         }
         Ok(sum)
     }
@@ -277,7 +285,11 @@ impl<D: Domain> Post<'_, D> {
         let Transition { from, symbol, to } = transition;
         let known = self.saturated.automaton.number(from, symbol, to);
         let old = known.map(|number| &self.saturated.automaton.list[number as usize].1);
-        let Some(Grown { sum, difference }) = self.domain.combine(old, weight)? else { return Ok(()) };
+        let Some(Grown { sum, difference }) =
+            self.domain.combine(old, weight, Origin { transition, way: cause.way() })?
+        else {
+            return Ok(());
+        };
         let number = match known {
             Some(number) => {
                 self.saturated.automaton.list[number as usize].1 = sum;

@@ -6,7 +6,7 @@
 //! pushes two symbols needs two transitions in a row; the second half of it waits, as a rule of its own, at the state where the first
 //! half ends.
 
-use super::{Automaton, Control, Domain, Grown, Push, Symbol, System, Transition};
+use super::{Automaton, Control, Domain, Grown, Origin, Push, Symbol, System, Transition};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The configurations from which one that an automaton accepts can be reached, with the weights of the runs. No transition of the automaton leads to a
@@ -99,7 +99,10 @@ impl<D: Domain> Pre<'_, D> {
     fn grow(&mut self, (from, symbol): (Control, Symbol), to: u32, weight: D::Weight) -> Result<(), D::Stop> {
         let known = self.automaton.number(from, Some(symbol), to);
         let old = known.map(|number| &self.automaton.list[number as usize].1);
-        let Some(Grown { sum, difference }) = self.domain.combine(old, weight)? else { return Ok(()) };
+        let origin = Origin { transition: Transition { from, symbol: Some(symbol), to }, way: 0 };
+        let Some(Grown { sum, difference }) = self.domain.combine(old, weight, origin)? else {
+            return Ok(());
+        };
         let number = match known {
             Some(number) => {
                 self.automaton.list[number as usize].1 = sum;
@@ -111,11 +114,10 @@ impl<D: Domain> Pre<'_, D> {
             }
         };
         let waiting = self.waiting[number as usize].take();
-        let waiting = match self.domain.combine(waiting.as_ref(), difference)? {
-            Some(grown) => Some(grown.sum),
-            None => waiting,
-        };
-        self.waiting[number as usize] = waiting;
+        self.waiting[number as usize] = Some(match waiting {
+            Some(waiting) => self.domain.add(&waiting, &difference)?,
+            None => difference,
+        });
         self.work.push(number);
         Ok(())
     }

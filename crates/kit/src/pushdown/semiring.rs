@@ -1,6 +1,6 @@
 //! Room `kit/pushdown`: the simplest weights.
 
-use super::{Domain, Grown, Symbol};
+use super::{Domain, Grown, Origin, Symbol};
 use std::convert::Infallible;
 
 /// Weights that say only that there is a run.
@@ -14,7 +14,10 @@ impl Domain for Reachable {
     fn extend(&mut self, (): &(), (): &()) -> Result<Option<()>, Infallible> {
         Ok(Some(()))
     }
-    fn combine(&mut self, known: Option<&()>, (): ()) -> Result<Option<Grown<()>>, Infallible> {
+    fn add(&mut self, (): &(), (): &()) -> Result<(), Infallible> {
+        Ok(())
+    }
+    fn combine(&mut self, known: Option<&()>, (): (), _: Origin) -> Result<Option<Grown<()>>, Infallible> {
         Ok(known.is_none().then_some(Grown { sum: (), difference: () }))
     }
     fn enter(&mut self, (): &(), _: Symbol) -> Result<(), Infallible> {
@@ -43,7 +46,15 @@ impl Domain for Shortest {
     fn extend(&mut self, first: &Length, then: &Length) -> Result<Option<Length>, TooLong> {
         first.0.checked_add(then.0).map(|sum| Some(Length(sum))).ok_or(TooLong)
     }
-    fn combine(&mut self, known: Option<&Length>, new: Length) -> Result<Option<Grown<Length>>, TooLong> {
+    fn add(&mut self, one: &Length, other: &Length) -> Result<Length, TooLong> {
+        Ok(*one.min(other))
+    }
+    fn combine(
+        &mut self,
+        known: Option<&Length>,
+        new: Length,
+        _: Origin,
+    ) -> Result<Option<Grown<Length>>, TooLong> {
         let shorter = known.is_none_or(|known| new < *known);
         Ok(shorter.then_some(Grown { sum: new, difference: new }))
     }
