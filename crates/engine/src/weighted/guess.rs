@@ -132,7 +132,8 @@ impl Guess<'_> {
         };
         let bits = store.project(both, is_number)?;
         let mut all = store.constant(false);
-        for cube in cubes(store, &bits)? {
+        let columns: Vec<Column> = both.support().into_iter().filter(|&column| !is_number(column)).collect();
+        for cube in cubes(store, &bits, &columns)? {
             let (old, both) = (store.and(old, &cube)?, store.and(both, &cube)?);
             let support = both.support().into_iter();
             let numbers: Vec<Column> = support.filter(|&column| is_number(column)).collect();
@@ -191,16 +192,15 @@ impl Guess<'_> {
     }
 }
 
-/// The valuations of the bits of a set that mentions nothing else, one by one; or all of them together, if they are many.
-fn cubes(store: &Ndds, bits: &Ndd) -> Result<Vec<Ndd>, Interrupted> {
-    let columns = bits.support();
+/// The valuations of some bits in a set that mentions nothing else, one by one; or all of them together, if they are many.
+fn cubes(store: &Ndds, bits: &Ndd, columns: &[Column]) -> Result<Vec<Ndd>, Interrupted> {
     let (mut found, mut left) = (Vec::new(), bits.clone());
     while let Some(member) = left.member() {
         if found.len() == MOST_CUBES {
             return Ok(vec![bits.clone()]);
         }
         let mut cube = store.constant(true);
-        for &column in &columns {
+        for &column in columns {
             let bit = store.bit(column);
             let bit = if member.bit(column) == Some(true) { bit } else { store.not(&bit)? };
             cube = store.and(&cube, &bit)?;
