@@ -345,6 +345,17 @@ impl Walker<'_, '_> {
     fn call(&self, at: &Point, frame: (u32, u32), popped: (u32, u32)) -> Result<(Point, Point), Lost> {
         for increment in 0..popped.1 {
             let callee = &self.saturation.increments[popped.0 as usize][increment as usize].difference;
+            let written = |slot: u32| callee.writes(self.model.registers.owner(slot));
+            let left: Settled = at
+                .now
+                .iter()
+                .filter(|(slot, _)| written(**slot))
+                .map(|(&slot, &number)| (slot, number))
+                .collect();
+            // Most calls ended otherwise; that is soon seen.
+            if self.model.store().and(&callee.set, &self.fixed(&left, |_| Time::New)?)?.is_empty() {
+                continue;
+            }
             let Ok((number, member)) = self.before(frame, callee, &at.start, &at.now, false) else {
                 continue;
             };
@@ -377,9 +388,7 @@ impl Walker<'_, '_> {
                     }
                 }
             }
-            let written = |slot: u32| callee.writes(self.model.registers.owner(slot));
-            let left = at.now.iter().filter(|(slot, _)| written(**slot));
-            for (&slot, &number) in left {
+            for (&slot, &number) in &left {
                 inside.1.entry(slot).or_insert(number);
             }
             let (began, ended) = (self.whole(inside.0), self.whole(inside.1));
