@@ -59,15 +59,10 @@ fn query(program: &Program, name: &str) -> Result<Query, String> {
 /// Asks whether names and heads are reached.
 fn agrees(program: &Program, plain: &Plain) -> Result<(), String> {
     let reached = plain.reached();
-    let names = plain.all_names();
-    let heads = names.iter().flat_map(|state| names.iter().map(move |symbol| format!("{state}:{symbol}")));
+    let (names, states) = (plain.all_names(), plain.states());
+    let heads = states.iter().flat_map(|state| names.iter().map(move |symbol| format!("{state}:{symbol}")));
     for name in names.iter().cloned().chain(heads) {
-        let Ok(query) = query(program, &name) else {
-            match name.contains(':') {
-                true => continue,
-                false => return Err(format!("front end: no label {name}")),
-            }
-        };
+        let query = query(program, &name)?;
         let wanted = reached.iter().any(|head| match name.split_once(':') {
             Some((state, symbol)) => plain.is_called(head, state) && plain.is_called(head, symbol),
             None => plain.is_called(head, &name),

@@ -209,7 +209,7 @@ impl Parser<'_, '_> {
                 Op::Arithmetic(operation) => {
                     let (right, left) = (stack.pop().unwrap_or(0), stack.pop().unwrap_or(0));
                     let Some(value) = calculate(operation, left, right) else {
-                        let message = format!("{left} {} {right} is not a number of 64 bits", sign(operation));
+                        let message = format!("{left} {} {right} has no value of 64 bits", sign(operation));
                         self.sink.push(Diagnostic::new(Problem::NoValue, span, message));
                         return Err(Reported);
                     };

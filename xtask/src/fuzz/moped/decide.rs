@@ -174,6 +174,11 @@ impl Plain {
         all
     }
 
+    /// The control states of heads.
+    pub fn states(&self) -> BTreeSet<String> {
+        self.rules.keys().cloned().chain(self.reached()).map(|((state, _), _)| state).collect()
+    }
+
     /// Whether a run visits heads of this name only finitely often, and goes on for ever.
     pub fn leaves_for_good(&self, name: &str) -> bool {
         let reached = self.reached();

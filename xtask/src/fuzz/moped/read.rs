@@ -322,12 +322,11 @@ pub fn eval(tree: &Tree, bound: &mut Vec<(String, i64)>, lookup: &Lookup<'_>) ->
                 "<=" => compare(a <= b),
                 ">" => compare(a > b),
                 ">=" => compare(a >= b),
-                "+" => term(a + b),
-                "-" => term(a - b),
-                "*" => term(a * b),
-                "/" if b == 0 => None,
-                "/" => term(a / b),
-                _ => term(a << b),
+                "+" => term(a.wrapping_add(b)),
+                "-" => term(a.wrapping_sub(b)),
+                "*" => term(a.wrapping_mul(b)),
+                "/" => a.checked_div(b).and_then(term),
+                _ => u32::try_from(b).ok().and_then(|b| a.checked_shl(b)).and_then(term),
             }
         }
     }
