@@ -40,7 +40,8 @@ pub fn examine(source: &str, patience: Duration, only: Option<&str>) -> Finding 
         Err(what) => Finding::Wrong(what),
         Ok(score) => {
             let effort = Effort { patience: Some(patience), only, ..Effort::default() };
-            let queries: Vec<Query> = plain.all_names().iter().filter_map(|name| query(&program, name).ok()).collect();
+            let queries: Vec<Query> =
+                plain.all_names().iter().filter_map(|name| query(&program, name).ok()).collect();
             match examine_program(&program, &queries, effort) {
                 Finding::Agreed(mut all) => {
                     all.add(score);
@@ -67,7 +68,8 @@ fn agrees(program: &Program, plain: &Plain) -> Result<(), String> {
             Some((state, symbol)) => plain.is_called(head, state) && plain.is_called(head, symbol),
             None => plain.is_called(head, &name),
         });
-        let report = verify(&Task::new(program, &[query]), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+        let report =
+            verify(&Task::new(program, &[query]), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
         said(&name, &report.answers[0].verdict, wanted)?;
     }
     Ok(())
@@ -101,7 +103,8 @@ fn temporal(program: &Program, plain: &Plain) -> Result<Score, String> {
             let product = product(program, &automaton, &read.atoms, Accepts::Always, &formula);
             let queries = [product.query.clone()];
             let task = Task::new(product.program(), &queries);
-            let report = verify(&task, EngineChoice::Auto, &Budget::unlimited().with_time(FORMULA), &mut Silent);
+            let report =
+                verify(&task, EngineChoice::Auto, &Budget::unlimited().with_time(FORMULA), &mut Silent);
             let given = said(&formula, &report.answers[0].verdict, violated)?;
             score.note("formulas", usize::from(given), usize::from(!given));
             if let Verdict::Violated(trace) = &report.answers[0].verdict {

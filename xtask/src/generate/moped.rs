@@ -168,9 +168,16 @@ impl Maker<'_> {
 
     fn equation(&mut self, left: &str, var: &Var, old: &Scope) -> String {
         // Mostly it keeps its value.
-        let same = old.iter().find(|(other, _)| other.name == var.name && other.dim.is_some() == var.dim.is_some());
+        let same =
+            old.iter().find(|(other, _)| other.name == var.name && other.dim.is_some() == var.dim.is_some());
         let keeps = same.is_some() && self.rng.chance(0.5);
-        let index = if left.ends_with("[i]") { "[i]" } else if left.ends_with(']') { "[1]" } else { "" };
+        let index = if left.ends_with("[i]") {
+            "[i]"
+        } else if left.ends_with(']') {
+            "[1]"
+        } else {
+            ""
+        };
         match (var.bits, keeps) {
             (Some(_), true) if same.is_some_and(|(other, _)| other.bits.is_some()) => {
                 format!("{left} = {}{index}", var.name)
@@ -261,8 +268,31 @@ mod tests {
     fn systems_have_all_there_is() {
         let all: String = (0..300).map(moped).collect();
         let wanted = [
-            "global ", "local (", "local proc (", "bool x", "int y(N)", "int x[2]", "[1, 2]", "(q (", "<a (", "atoms ", "<>", "\"step\"",
-            "# why", "A i (", "E j (", "''", "<=>", " == ", " ^ ", "<<", "/", "[i] = ", "--> r", "!=", ">=",
+            "global ",
+            "local (",
+            "local proc (",
+            "bool x",
+            "int y(N)",
+            "int x[2]",
+            "[1, 2]",
+            "(q (",
+            "<a (",
+            "atoms ",
+            "<>",
+            "\"step\"",
+            "# why",
+            "A i (",
+            "E j (",
+            "''",
+            "<=>",
+            " == ",
+            " ^ ",
+            "<<",
+            "/",
+            "[i] = ",
+            "--> r",
+            "!=",
+            ">=",
         ];
         for wanted in wanted {
             assert!(all.contains(wanted), "{wanted}");

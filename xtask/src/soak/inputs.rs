@@ -252,7 +252,8 @@ mod tests {
         assert!(inputs.iter().any(|input| input.form == Form::Program));
         assert!(inputs.iter().any(|input| input.form == Form::Symbolic));
         let paths = ["a.bp".to_owned(), "b".to_owned()];
-        let all = (0..2000).map(|at| arguments(rng, FORMS[at % FORMS.len()].0, &paths, &["--memory".into()]).join(" "));
+        let all = (0..2000)
+            .map(|at| arguments(rng, FORMS[at % FORMS.len()].0, &paths, &["--memory".into()]).join(" "));
         let all: Vec<String> = all.collect();
         for wanted in [
             "check a.bp --memory",

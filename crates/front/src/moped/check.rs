@@ -214,7 +214,8 @@ impl Checker<'_, '_> {
     fn begin(&mut self, id: u32, span: Span) {
         let name = self.system.quantifiers[id as usize].name;
         if self.bound.insert(name, id).is_some() {
-            let message = format!("a quantifier around this one has the variable `{}` too", self.spelling(name));
+            let message =
+                format!("a quantifier around this one has the variable `{}` too", self.spelling(name));
             self.sink.push(Diagnostic::new(Problem::VariableTwice, span, message));
         }
     }

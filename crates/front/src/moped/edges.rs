@@ -145,7 +145,8 @@ impl Lowering<'_> {
             }
             let value = self.value(effect, slot, expansion);
             let guarded = matches!(effect.values.get(&slot), Some(Value::Guarded(_)));
-            if !guarded && !effect.tested.contains(&slot) && !value.reads().any(|var| changed.contains(&var)) {
+            if !guarded && !effect.tested.contains(&slot) && !value.reads().any(|var| changed.contains(&var))
+            {
                 args.push(value);
                 continue;
             }

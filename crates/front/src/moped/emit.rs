@@ -79,7 +79,8 @@ impl Emitter<'_, '_> {
             (Some((x, y)), 1) if !zero => self.out.extend([(self.place)(x), (self.place)(y), Op::Lt]),
             _ => {
                 let (low, high) = sum.range(&bits);
-                let most = low.unsigned_abs().max(high.unsigned_abs()).max(sum.constant.unsigned_abs().into());
+                let most =
+                    low.unsigned_abs().max(high.unsigned_abs()).max(sum.constant.unsigned_abs().into());
                 let ty = Type::Int((u128::BITS - most.leading_zeros()) as u8 + 1);
                 self.sum(sum, ty);
                 self.out.extend([number(ty, 0), if zero { Op::Eq } else { Op::Le }]);

@@ -265,7 +265,13 @@ impl<'a> Expansion<'a> {
         Ok(Ok(FALSE))
     }
 
-    fn compared(&mut self, compare: Compare, left: &Sum, right: &Sum, span: Span) -> Result<FormulaId, Failure> {
+    fn compared(
+        &mut self,
+        compare: Compare,
+        left: &Sum,
+        right: &Sum,
+        span: Span,
+    ) -> Result<FormulaId, Failure> {
         let (first, second, more) = match compare {
             Compare::Le | Compare::Eq | Compare::Ne => (left, right, 0),
             Compare::Lt => (left, right, 1),

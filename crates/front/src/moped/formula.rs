@@ -249,7 +249,8 @@ impl Formulas {
         {
             return Ok(FALSE);
         }
-        let simple = sum.terms.len() == 1 || sum.constant == 0 && sum.as_difference(bits).is_some();
+        let compared = sum.constant == 0 || sum.constant == 1 && !zero;
+        let simple = sum.terms.len() == 1 || compared && sum.as_difference(bits).is_some();
         if !simple && (high - low) >> most != 0 {
             return Err(TooWide);
         }

@@ -180,7 +180,10 @@ impl<'a> Lowering<'a> {
         let var = &self.system.vars[self.elements.variable[element as usize] as usize];
         let name = self.names[var.name as usize];
         let index = self.elements.index(self.system, element);
-        (index.map_or(name.to_owned(), |index| format!("{name}[{index}]")), var.bits.map_or(Type::Bool, Type::Uint))
+        (
+            index.map_or(name.to_owned(), |index| format!("{name}[{index}]")),
+            var.bits.map_or(Type::Bool, Type::Uint),
+        )
     }
 
     fn build(&mut self, start: &Start, expansion: &mut Expansion<'a>) -> Result<(), Failure> {

@@ -62,7 +62,8 @@ pub fn is_moped(text: &str) -> bool {
     for line in text.lines() {
         let content = line.split(['#', '%', '{', '}']).next().unwrap_or_default();
         let word = content.split_whitespace().next().unwrap_or_default();
-        let opens = word.starts_with('(') || ["define", "global", "local"].iter().any(|key| word.starts_with(key));
+        let opens =
+            word.starts_with('(') || ["define", "global", "local"].iter().any(|key| word.starts_with(key));
         if first && opens || content.contains("-->") {
             return true;
         }

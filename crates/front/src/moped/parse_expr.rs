@@ -155,13 +155,15 @@ impl Parser<'_, '_> {
                     self.emit(Op::Indexed(sym, primes), from.to(span));
                 }
                 (Some(Open::Low(id, start, from)), Kind::Comma) => {
-                    self.system.quantifiers[id as usize].low = self.constant(start..self.system.code.len())?;
+                    self.system.quantifiers[id as usize].low =
+                        self.constant(start..self.system.code.len())?;
                     open.push(Open::High(id, start, from));
                     self.next();
                     return Ok(true);
                 }
                 (Some(Open::High(id, start, from)), Kind::RightParen) => {
-                    self.system.quantifiers[id as usize].high = self.constant(start..self.system.code.len())?;
+                    self.system.quantifiers[id as usize].high =
+                        self.constant(start..self.system.code.len())?;
                     self.emit(Op::Begin(id), from.to(span));
                     open.push(Open::Quantifier(id, from.to(span)));
                     self.next();

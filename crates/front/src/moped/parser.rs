@@ -102,7 +102,9 @@ impl<'t> Parser<'t, '_> {
                 self.next();
                 Ok((token.sym, token.span))
             }
-            Kind::Forall | Kind::Exists => self.expected(&format!("{what}, which cannot be called `A` or `E`")),
+            Kind::Forall | Kind::Exists => {
+                self.expected(&format!("{what}, which cannot be called `A` or `E`"))
+            }
             _ => self.expected(what),
         }
     }
@@ -146,9 +148,16 @@ impl<'t> Parser<'t, '_> {
                     return;
                 }
                 Kind::Define | Kind::Global | Kind::Local | Kind::Arrow | Kind::End => return,
+                Kind::LeftParen if self.is_configuration() => return,
                 _ => self.next(),
             };
         }
+    }
+
+    /// Whether an initial configuration may begin here.
+    fn is_configuration(&self) -> bool {
+        let kinds = self.lexed.tokens[self.at..].iter().map(|token| token.kind);
+        kinds.take(3).eq([Kind::LeftParen, Kind::Name, Kind::Lt])
     }
 
     /// Goes to where the next rule begins, after the token at hand.
@@ -165,7 +174,9 @@ impl<'t> Parser<'t, '_> {
     fn define(&mut self) -> Result<(), Reported> {
         self.next();
         let (name, span) = self.name("the name of a constant")?;
-        let (value, _) = self.constant_here()?;
+        let code = self.expression()?;
+        // A value that could not be calculated was reported, and nothing has to be skipped.
+        let value = self.constant(code).unwrap_or(1);
         if self.constants.insert(name, value).is_some() {
             let message = format!("`{}` is defined twice", self.spelling(name));
             self.sink.push(Diagnostic::new(Problem::VariableTwice, span, message));
@@ -247,7 +258,9 @@ impl<'t> Parser<'t, '_> {
             let message = match from == to {
                 true => format!("an array has 1 to {MOST_VARIABLES} elements"),
                 false => {
-                    format!("an array has 1 to {MOST_VARIABLES} elements, and its first index is not negative")
+                    format!(
+                        "an array has 1 to {MOST_VARIABLES} elements, and its first index is not negative"
+                    )
                 }
             };
             self.sink.push(Diagnostic::new(Problem::BadSize, from.to(to), message));

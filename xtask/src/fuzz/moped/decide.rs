@@ -65,7 +65,8 @@ impl Plain {
     /// The system without variables.
     pub fn of(system: &System) -> Self {
         let none = Vec::new();
-        let vars = |symbol: Option<&String>| symbol.and_then(|symbol| system.locals.get(symbol)).unwrap_or(&none);
+        let vars =
+            |symbol: Option<&String>| symbol.and_then(|symbol| system.locals.get(symbol)).unwrap_or(&none);
         let globals = all_values(&system.globals);
         let mut plain = Plain { rules: BTreeMap::new(), starts: BTreeSet::new(), names: BTreeMap::new() };
         let start = vars(Some(&system.start.1));
@@ -121,7 +122,8 @@ impl Plain {
                 for (state, stack) in rights {
                     let mut states = BTreeSet::from([state.clone()]);
                     for symbol in stack {
-                        let next = states.iter().filter_map(|state| found.get(&(state.clone(), symbol.clone())));
+                        let next =
+                            states.iter().filter_map(|state| found.get(&(state.clone(), symbol.clone())));
                         states = next.flatten().cloned().collect();
                     }
                     let known = found.entry(head.clone()).or_default();
@@ -144,8 +146,12 @@ impl Plain {
             for (state, stack) in rights {
                 let mut states = BTreeSet::from([state.clone()]);
                 for symbol in stack {
-                    let heads: Vec<Head> = states.iter().map(|state| (state.clone(), symbol.clone())).collect();
-                    graph.entry(head.clone()).or_default().extend(heads.iter().filter(|head| allowed(head)).cloned());
+                    let heads: Vec<Head> =
+                        states.iter().map(|state| (state.clone(), symbol.clone())).collect();
+                    graph
+                        .entry(head.clone())
+                        .or_default()
+                        .extend(heads.iter().filter(|head| allowed(head)).cloned());
                     states = heads.iter().filter_map(|head| removals.get(head)).flatten().cloned().collect();
                 }
             }
