@@ -263,14 +263,19 @@ impl<'a> Lowering<'a> {
         };
         span.into_iter().for_each(|span| self.out.set_span(loc, span));
         self.places.insert(head, loc);
+        self.add_locals(symbol);
+        for name in self.labels(head) {
+            self.out.label(name, loc);
+        }
+    }
+
+    /// Gives the procedure at hand the locals of a symbol.
+    fn add_locals(&mut self, symbol: Sym) {
         for element in self.elements_of(self.scopes.block(symbol)) {
             if !self.locals.contains_key(&element) {
                 let (name, ty) = self.element(element);
                 self.locals.insert(element, self.out.local(self.proc, &name, ty));
             }
-        }
-        for name in self.labels(head) {
-            self.out.label(name, loc);
         }
     }
 
@@ -301,6 +306,8 @@ impl<'a> Lowering<'a> {
             [top] => Move::Go(top, self.places[&self.frames.head((state, top))]),
             [top, below, ..] => {
                 let head = self.frames.head((state, top));
+                // Where nothing is ever removed, the symbol below is in no frame; the rule speaks of its locals all the same.
+                self.add_locals(below);
                 Move::Call { head, below: Some(below), landing: self.landing(below, span) }
             }
         };
