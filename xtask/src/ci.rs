@@ -40,6 +40,7 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("fuzz many", others(Kind::Many(fuzz::LONG_PATIENCE))),
         ("fuzz cycles", others(Kind::Cycles(Features::all()))),
         ("fuzz pushdown", others(Kind::Pushdown(fuzz::PATIENCE))),
+        ("fuzz moped", others(Kind::Moped(fuzz::LONG_PATIENCE))),
         ("soak", Box::new(|| soak_briefly(root, seed))),
     ])
 }
@@ -96,7 +97,9 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     let time = match kind {
         Kind::Sequential(_) => FUZZ_TIME,
         Kind::Threads(_) => FUZZ_TIME_WITH_THREADS,
-        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) | Kind::Cycles(_) => FUZZ_TIME_OF_OTHER_KINDS,
+        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) | Kind::Moped(_) | Kind::Cycles(_) => {
+            FUZZ_TIME_OF_OTHER_KINDS
+        }
     };
     let tally = fuzz::fuzz(seed, count, kind, None, Some(time));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));

@@ -11,6 +11,7 @@
 //! with many properties take some engines too long; an answer that is not awaited is counted, and counts for nothing.
 
 mod cycles;
+mod moped;
 mod pushdown;
 mod score;
 mod threads;
@@ -57,6 +58,8 @@ pub enum Kind {
     Cycles(Features),
     /// Concurrent pushdown systems, and how long an engine may take for one question about one.
     Pushdown(Duration),
+    /// Pushdown systems with variables, and how long an engine may take for one question about one.
+    Moped(Duration),
 }
 
 impl Kind {
@@ -68,6 +71,7 @@ impl Kind {
             Kind::Long(_) => generate::long(seed),
             Kind::Many(_) => generate::many(seed),
             Kind::Pushdown(_) => generate::pushdown(seed),
+            Kind::Moped(_) => generate::moped(seed),
         }
     }
 
@@ -75,6 +79,9 @@ impl Kind {
     fn examine(self, source: &str, only: Option<&str>) -> Finding {
         if let Kind::Pushdown(patience) = self {
             return pushdown::examine(source, patience);
+        }
+        if let Kind::Moped(patience) = self {
+            return moped::examine(source, patience, only);
         }
         let program = match read(source) {
             Ok(program) => program,
@@ -99,6 +106,7 @@ impl Kind {
                 let files = pushdown::files(source).into_iter();
                 files.filter_map(|(ending, text)| Some((ending, text?))).collect()
             }
+            Kind::Moped(_) => vec![("pds", source)],
             _ => vec![("bp", source)],
         }
     }

@@ -120,6 +120,9 @@ struct Other {
     /// Concurrent pushdown systems
     #[arg(long)]
     pushdown: bool,
+    /// Pushdown systems with variables, against a naive evaluation of their rules
+    #[arg(long)]
+    moped: bool,
 }
 
 impl Other {
@@ -132,6 +135,7 @@ impl Other {
             Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
             Other { cycles: true, .. } => Kind::Cycles(features),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
+            Other { moped: true, .. } => Kind::Moped(or(fuzz::LONG_PATIENCE)),
             _ => Kind::Sequential(features),
         }
     }

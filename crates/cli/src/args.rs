@@ -151,7 +151,7 @@ pub struct Question {
 /// A program to read.
 #[derive(clap::Args, Clone)]
 pub struct Source {
-    /// The program: a Boolean program, a pushdown system (`.pds`), or a program graph as printed by `emit`; `-`
+    /// The program: a Boolean program, a pushdown system of CUBA or Moped (`.pds`), or a program graph as printed by `emit`; `-`
     /// reads standard input
     pub file: PathBuf,
     /// How operators bind where the families of tools disagree

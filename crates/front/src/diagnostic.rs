@@ -87,11 +87,14 @@ codes! {
     UnknownField       Error "E044" "a field or a variable that a value does not have";
     NoQuery            Error "E045" "a formula file without a query";
     Unstable           Error "E046" "an iteration that does not settle";
-    Unsupported        Error "E051" "a format that is not read yet";
+    Unsupported        Error "E051" "a format, or a part of one, that is not read";
     NoStart            Error "E052" "a pushdown system without an initial configuration";
     WrongThreads       Error "E053" "a configuration of another number of threads";
     EmptyStack         Error "E054" "a rule for an empty stack";
     BadGraph           Error "E055" "a program graph with a mistake";
+    SymbolTwice        Error "E056" "a stack symbol in two lists of local variables";
+    BadPrime           Error "E057" "a primed variable that there is not";
+    NoValue            Error "E058" "a constant without a value";
     AmbiguousName      Error "E061" "a name that is a label and a variable";
     TwoScopes          Error "E062" "a condition on variables that are not in scope together";
     ChoiceInAtom       Error "E063" "a choice in a condition on a run";
@@ -102,6 +105,7 @@ codes! {
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";
     OutsideRange       Warning "W004" "a shared state or a stack symbol outside the declared range";
+    IndexOutside       Warning "W005" "an index out of range, which makes a comparison false";
 }
 
 impl fmt::Display for Code {

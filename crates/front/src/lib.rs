@@ -15,6 +15,7 @@
 pub mod bp;
 pub mod diagnostic;
 pub mod fix;
+pub mod moped;
 pub mod pds;
 pub mod properties;
 pub mod read;

@@ -2,7 +2,8 @@
 //!
 //! The properties of a program are its assertions, its array accesses, and the labels that are errors by custom. An
 //! assertion is called `assert:LINE`, or `assert:LINE:COLUMN` where several stand on one line; an access `bounds:LINE`.
-//! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`. That a label is not visited again
+//! [`property`] finds a property by such a name, or a label as `LABEL` or `PROCEDURE:LABEL`; of a pushdown system with
+//! variables, a head as `STATE:SYMBOL`. That a label is not visited again
 //! and again is called `fair:LABEL`, and that every run comes to an end `terminates`.
 
 use crate::source::LineIndex;
@@ -100,8 +101,8 @@ impl<'a> Names<'a> {
         }
         let split = name.split_once(':');
         let here = || self.in_proc.get(&split?);
-        if let Some(locs) = self.labels.get(name).or_else(here) {
-            return Ok(Query::reach(name, locs.clone()));
+        if let Some(locs) = self.labels.get(name).or_else(here).cloned().or_else(|| self.both(split?)) {
+            return Ok(Query::reach(name, locs));
         }
         match split {
             Some((proc, _)) if self.program.procs().iter().all(|other| other.name != proc) => {
@@ -112,6 +113,14 @@ impl<'a> Names<'a> {
             }
             _ => Err(self.unknown(name)),
         }
+    }
+
+    /// The locations with two labels: a control state and a stack symbol.
+    fn both(&self, (first, second): (&str, &str)) -> Option<Vec<LocId>> {
+        let first: HashSet<LocId> = self.labels.get(first)?.iter().copied().collect();
+        let both = self.labels.get(second)?.iter().copied().filter(|loc| first.contains(loc));
+        let both: Vec<LocId> = both.collect();
+        (!both.is_empty()).then_some(both)
     }
 
     fn unknown(&self, name: &str) -> String {

@@ -4,7 +4,7 @@
 //! bad. Which format it has is seen from how its first file begins and from the ending of its name.
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use crate::{Options, bp, pds, source};
+use crate::{Options, bp, moped, pds, source};
 use postbop_ir::{FileId, Id, Program, Span, text};
 
 /// The largest file that is read, in bytes.
@@ -71,18 +71,21 @@ pub enum Format {
     Graph,
     /// A concurrent pushdown system.
     Pushdown,
+    /// A pushdown system with variables.
+    Symbolic,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 3] = [Format::Program, Format::Graph, Format::Pushdown];
+    pub const ALL: [Format; 4] = [Format::Program, Format::Graph, Format::Pushdown, Format::Symbolic];
 
     /// What a file is, by how it begins and by the ending of its name.
     pub fn of(file: &File) -> Self {
         match file {
             file if file.bytes.starts_with(b"postbop-ir") => Format::Graph,
-            file if file.has_ending(Format::Pushdown.ending()) => Format::Pushdown,
-            _ => Format::Program,
+            file if !file.has_ending(Format::Pushdown.ending()) => Format::Program,
+            file if moped::is_moped(&source::decode(file.bytes)) => Format::Symbolic,
+            _ => Format::Pushdown,
         }
     }
 
@@ -92,6 +95,7 @@ impl Format {
             Format::Program => "a Boolean program",
             Format::Graph => "a program graph",
             Format::Pushdown => "a pushdown system",
+            Format::Symbolic => "a pushdown system with variables",
         }
     }
 
@@ -100,7 +104,7 @@ impl Format {
         match self {
             Format::Program => "bp",
             Format::Graph => "ir",
-            Format::Pushdown => "pds",
+            Format::Pushdown | Format::Symbolic => "pds",
         }
     }
 
@@ -173,6 +177,7 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
         Format::Program => program(first.bytes, options),
         Format::Graph => graph(first.bytes),
         Format::Pushdown => pushdown(&files),
+        Format::Symbolic => symbolic(first.bytes),
     }
 }
 
@@ -211,6 +216,12 @@ fn graph(bytes: &[u8]) -> Reading {
     let span = Span::new(start, start + lines.line(&decoded, line).len());
     let diagnostics = vec![Diagnostic::new(Code::BadGraph, span, message)];
     Reading { diagnostics, ..Reading::new(Format::Graph, decoded) }
+}
+
+fn symbolic(bytes: &[u8]) -> Reading {
+    let text = source::decode(bytes);
+    let (program, diagnostics) = moped::read(&text);
+    Reading { program, diagnostics, ..Reading::new(Format::Symbolic, text) }
 }
 
 fn pushdown(files: &[File]) -> Reading {

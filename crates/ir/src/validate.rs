@@ -19,7 +19,7 @@
 //! * I14 A procedure is reached by calls from one thread at most, or from the prologue.
 //! * I15 The prologue takes no parameters.
 //! * I16 `atomic` is a global Boolean.
-//! * I17 Neither the entry of a thread's first procedure nor any exit is inner.
+//! * I17 Neither the entry of a thread's first procedure nor any exit is inner; in a program of one thread the entry may be.
 
 use crate::expr::{Expr, Op};
 use crate::ids::{EdgeId, Id, LocId, ProcId, Table, VarId};
@@ -115,7 +115,7 @@ fn owners(program: &Program) -> Result<(), Flaw> {
     }
     let mut owner: Table<ProcId, Option<ProcId>> = Table::filled(program.procs().len(), None);
     for start in program.threads().iter().map(|thread| thread.main).chain(program.prologue()) {
-        if program.locs()[program.procs()[start].entry].inner {
+        if !program.is_sequential() && program.locs()[program.procs()[start].entry].inner {
             return flaw(17, format!("{start} starts within a statement"));
         }
         let mut open = vec![start];

@@ -1,5 +1,6 @@
 //! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`,
-//! with very long runs in `long`, with many properties in `many`, and pushdown systems in `pushdown`.
+//! with very long runs in `long`, with many properties in `many`, and pushdown systems in `pushdown`
+//! and, with variables, in `moped`.
 //!
 //! # Idea
 //! A program is written top down from a seed: signatures first, so that every procedure may call every other,
@@ -20,6 +21,7 @@
 mod expr;
 mod long;
 mod many;
+mod moped;
 mod program;
 pub mod pushdown;
 mod scope;
@@ -28,6 +30,7 @@ mod threads;
 
 pub use long::{long, shorter_chain};
 pub use many::many;
+pub use moped::moped;
 pub use program::program;
 pub use pushdown::pushdown;
 pub use threads::threads;

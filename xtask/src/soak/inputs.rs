@@ -8,6 +8,7 @@ use crate::fuzz::Kind;
 use crate::generate::Features;
 use crate::rng::Rng;
 use postbop_engine::engines;
+use postbop_front::{File, Format};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +21,8 @@ pub enum Form {
     Program,
     /// A pushdown system.
     Pushdown,
+    /// A pushdown system with variables.
+    Symbolic,
     /// A program graph.
     Graph,
     /// Formulas about a Boolean program.
@@ -29,8 +32,14 @@ pub enum Form {
 }
 
 /// All forms, and how often each is tried.
-pub const FORMS: [(Form, u32); 5] =
-    [(Form::Program, 10), (Form::Pushdown, 3), (Form::Graph, 3), (Form::Formulas, 3), (Form::Report, 2)];
+pub const FORMS: [(Form, u32); 6] = [
+    (Form::Program, 10),
+    (Form::Pushdown, 3),
+    (Form::Symbolic, 3),
+    (Form::Graph, 3),
+    (Form::Formulas, 3),
+    (Form::Report, 2),
+];
 
 /// An input: its files with their endings, the program first.
 #[derive(Clone, Debug)]
@@ -56,11 +65,16 @@ pub fn collect(root: &Path, binary: &Path) -> Result<Vec<Input>, String> {
         inputs.push(Input { form: Form::Program, files: vec![("bp", read(&path)?)] });
     }
     for path in files("pds") {
-        let mut files = vec![("pds", read(&path)?)];
+        let bytes = read(&path)?;
+        let form = match Format::of(&File { name: "system.pds", bytes: &bytes }) {
+            Format::Symbolic => Form::Symbolic,
+            _ => Form::Pushdown,
+        };
+        let mut files = vec![("pds", bytes)];
         for ending in ["init", "spec"] {
             files.extend(read(&path.with_extension(ending)).ok().map(|bytes| (ending, bytes)));
         }
-        inputs.push(Input { form: Form::Pushdown, files });
+        inputs.push(Input { form, files });
     }
     let about = read(&root.join("tests/cases/formulas/loop.bp"))?;
     for path in
@@ -95,7 +109,7 @@ pub fn collect(root: &Path, binary: &Path) -> Result<Vec<Input>, String> {
 /// Whether the name of a case is that of a diagnostic, such as `E012_of_something`.
 fn has_error(path: &Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or("");
-    name.starts_with("E0") || path.to_string_lossy().contains("moped")
+    name.starts_with("E0")
 }
 
 /// All files with an ending below a folder, in order; none if the folder is not there.
@@ -119,16 +133,21 @@ fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
 /// A random input that no file has.
 pub fn random(rng: &mut Rng) -> Input {
     let (seed, time) = (rng.bits() >> 1, Duration::ZERO);
-    let kind = match rng.below(5) {
+    let kind = match rng.below(6) {
         0 => Kind::Sequential(Features::all()),
         1 => Kind::Threads(time),
         2 => Kind::Long(time),
         3 => Kind::Many(time),
+        4 => Kind::Moped(time),
         _ => Kind::Pushdown(time),
     };
     let source = kind.program(seed);
     let files = kind.files(&source).into_iter().map(|(ending, text)| (ending, text.as_bytes().to_vec()));
-    let form = if matches!(kind, Kind::Pushdown(_)) { Form::Pushdown } else { Form::Program };
+    let form = match kind {
+        Kind::Pushdown(_) => Form::Pushdown,
+        Kind::Moped(_) => Form::Symbolic,
+        _ => Form::Program,
+    };
     Input { form, files: files.collect() }
 }
 
@@ -176,9 +195,17 @@ fn options(rng: &mut Rng, arguments: &mut Vec<String>) {
         &["--dialect", "slam"],
         &["--threads", "4"],
     ];
-    const FORMULAS: [&str; 5] =
-        ["G F in main", "F return main", "G (call f -> F !in f)", "G !(in main U g)", "F G {x}"];
-    const TARGETS: [&str; 8] = ["ERR", "ERROR", "R", "main:L", "assert:5", "1.1", "SLIC_ERROR", "bounds:3"];
+    const FORMULAS: [&str; 7] = [
+        "G F in main",
+        "F return main",
+        "G (call f -> F !in f)",
+        "G !(in main U g)",
+        "F G {x}",
+        "[]<> at a",
+        "<> q:b",
+    ];
+    const TARGETS: [&str; 10] =
+        ["ERR", "ERROR", "R", "main:L", "assert:5", "1.1", "SLIC_ERROR", "bounds:3", "a", "q:b"];
     if rng.chance(0.5) {
         let names: Vec<&str> =
             iter::once("auto").chain(engines().iter().map(|engine| engine.name())).collect();
@@ -223,8 +250,10 @@ mod tests {
         let inputs: Vec<Input> = (0..60).map(|_| random(rng)).collect();
         assert!(inputs.iter().any(|input| input.files.len() == 3 && input.form == Form::Pushdown));
         assert!(inputs.iter().any(|input| input.form == Form::Program));
+        assert!(inputs.iter().any(|input| input.form == Form::Symbolic));
         let paths = ["a.bp".to_owned(), "b".to_owned()];
-        let all = (0..2000).map(|at| arguments(rng, FORMS[at % 5].0, &paths, &["--memory".into()]).join(" "));
+        let all = (0..2000)
+            .map(|at| arguments(rng, FORMS[at % FORMS.len()].0, &paths, &["--memory".into()]).join(" "));
         let all: Vec<String> = all.collect();
         for wanted in [
             "check a.bp --memory",

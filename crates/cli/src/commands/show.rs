@@ -34,8 +34,8 @@ pub fn list(args: &Source, output: &mut Output) -> Status {
             let _ = writeln!(out, "  {line:>6}  {name}: {params}, {locals}, {locs}");
         }
         let _ = writeln!(out, "labels");
-        for label in program.labels() {
-            let loc = program.locs()[label.loc];
+        let labels = program.labels().iter().map(|label| (label, program.locs()[label.loc]));
+        for (label, loc) in labels.filter(|(_, loc)| !is_hidden(&program.procs()[loc.proc])) {
             let (line, _) = input.position(loc.span);
             let _ = writeln!(out, "  {line:>6}  {}:{}", program.procs()[loc.proc].name, label.name);
         }

@@ -9,8 +9,9 @@ use crate::cases::formats;
 use crate::common::{all_good, root, say};
 use crate::question;
 use crate::runner::{PATIENCE, Tally, about};
-use postbop_engine::{Budget, EngineChoice, Silent, Verdict, verify};
-use postbop_front::{Options, Reading, Severity, read};
+use postbop_engine::{Accepts, Budget, EngineChoice, Silent, Verdict, product, verify};
+use postbop_front::temporal::ltl;
+use postbop_front::{File, Options, Reading, Severity, read};
 use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, text};
 use std::path::PathBuf;
 
@@ -154,6 +155,55 @@ fn the_driver_needs_as_many_switches_as_the_paper_says() {
             assert_eq!(found, Ok(least), "{name} {engine}");
         }
     }
+}
+
+/// What Moped says of its own examples, by the notes of the table and the comments of the files. A run that goes on for ever counts, one
+/// that ends does not.
+#[test]
+fn examples_of_moped_get_its_answers() {
+    let Some(folder) = folder() else { return say("corpus: Moped's examples SKIPPED, there is no corpus") };
+    let program = |name: &str| {
+        let path = folder.join("moped1/examples").join(name);
+        let bytes = std::fs::read(&path).expect("the table names files that are there");
+        let file = File { name, bytes: &bytes };
+        let reading = read([file], Options::default());
+        well_formed(&reading).unwrap_or_else(|problem| panic!("{name}: {problem}")).clone()
+    };
+    let mut tally = Tally::default();
+    let targets = [
+        ("lock.pds", "q:err", false),
+        ("lock-error.pds", "q:err", true),
+        ("plot.pds", "q:up0", true),
+        ("quicksort1.pds", "main1", true),
+    ];
+    for (name, target, violated) in targets {
+        tally.ask(name, &program(name), &about(Some(target), violated));
+    }
+    let formulas = [
+        ("atoms.pds", "[]p", false),
+        ("atoms.pds", "[]q", true),
+        ("atoms.pds", "[]<>q", false),
+        ("heapify.pds", "<>ok", false),
+        ("quicksort1.pds", "<>main1", true),
+        ("lock.pds", "[] !q:err", false),
+    ];
+    for (name, formula, violated) in formulas {
+        let program = program(name);
+        let (read, problems) = ltl(formula, &program);
+        let read = read.unwrap_or_else(|| panic!("{name}: {problems:?}"));
+        let automaton = read.violations(&mut |_| true).expect("there is no limit");
+        let product = product(&program, &automaton, &read.atoms, Accepts::Always, formula);
+        let said = &answers(product.program(), &[product.query.clone()], None, EngineChoice::Auto)[0];
+        let good = if violated {
+            matches!(said, Verdict::Violated(_))
+        } else {
+            matches!(said, Verdict::Holds { .. })
+        };
+        assert!(good, "{name}: {formula}: {said:?}");
+        tally.questions += 1;
+    }
+    say(&tally.line("corpus: Moped's examples"));
+    all_good(&tally.failures);
 }
 
 /// The program, if nothing is wrong with it.

@@ -114,7 +114,11 @@ fn labelled(program: &Program, name: &str) -> Vec<LocId> {
         Some((proc, name)) => (Some(proc), name),
         None => (None, name),
     };
-    let here = |loc: LocId| proc.is_none_or(|proc| program.procs()[program.locs()[loc].proc].name == proc);
+    // Of a pushdown system with variables, what stands before the colon is a control state, which is a label too.
+    let has =
+        |loc: LocId, name: &str| program.labels().iter().any(|label| label.loc == loc && label.name == name);
+    let inside = |loc: LocId, proc: &str| program.procs()[program.locs()[loc].proc].name == proc;
+    let here = |loc: LocId| proc.is_none_or(|proc| inside(loc, proc) || has(loc, proc));
     let labels = program.labels().iter().filter(|label| label.name == name && here(label.loc));
     labels.map(|label| label.loc).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! # Idea
 //!
-//! The automaton reads a run location by location: every location but an exit is a letter. In the product the state of
+//! The automaton reads a run location by location: every location but an exit is a letter, and but those within a statement. In the product the state of
 //! the automaton is one more global variable. At each such location the automaton takes an edge whose guard holds there, and only
 //! then the program goes on; where no edge can be taken the run is stuck. Of a guard, what depends on the location alone is decided when the product is built, so most edges of the
 //! automaton are there at few locations. When the automaton comes to an accepting state, the run passes through a location
@@ -97,7 +97,7 @@ impl Watch<'_, '_> {
     /// Lets the automaton read at a location; where the program goes on from.
     fn location(&mut self, loc: LocId) -> LocId {
         let program = self.draft.source;
-        if program.is_exit(loc) {
+        if program.is_exit(loc) || program.locs()[loc].inner {
             return loc;
         }
         let after = self.draft.loc(program.locs()[loc].proc);

@@ -61,12 +61,6 @@ pub struct Configuration {
 
 /// The system of a text; none if there is an error.
 pub fn system(text: &str, sink: &mut Sink) -> Option<System> {
-    if let Some(span) = moped(text) {
-        let message = "this is a pushdown system in Moped's format, which postbop does not read yet";
-        let hint = "Boolean programs (`.bp`) and CUBA's concurrent pushdown systems (`.pds`) are read";
-        sink.push(Diagnostic::new(Code::Unsupported, span, message).hint(hint));
-        return None;
-    }
     let mut lines = lines(FileId(0), text, sink).into_iter();
     let Some(mut first) = lines.next() else {
         let message = "expected the number of shared states, but there is nothing";
@@ -102,25 +96,6 @@ pub fn system(text: &str, sink: &mut Sink) -> Option<System> {
         sink.push(Diagnostic::new(Code::Syntax, end, message));
     }
     (!sink.has_errors()).then_some(system)
-}
-
-/// Where a text turns out to be in Moped's format: its rules have longer arrows, and it begins with declarations or an
-/// initial configuration in parentheses.
-fn moped(text: &str) -> Option<Span> {
-    let mut start = 0;
-    let mut first = true;
-    for line in text.split_inclusive('\n') {
-        let content = line.split('#').next().unwrap_or_default();
-        let word = content.split_whitespace().next().unwrap_or_default();
-        let opens = first && (word.starts_with('(') || ["define", "global", "local"].contains(&word));
-        if opens || content.contains("-->") {
-            let at = start + content.len() - content.trim_start().len();
-            return Some(Span::new(at, start + content.trim_end().len()));
-        }
-        first &= word.is_empty();
-        start += line.len();
-    }
-    None
 }
 
 /// The beginning of a thread. One that is wrong is still a thread, so that its rules have a place.

@@ -2,7 +2,7 @@
 //!
 //! A name alone is a label or a Boolean variable. If it could be both, that is a mistake: `at L` is the label, `{x}` the
 //! variable. `p.L` is the label `L` of the procedure `p`, and `p.x` its local `x`; `p:L`, as on the command line, is
-//! always a label.
+//! always a label. In a pushdown system with variables it is the stack symbol `L` in the control state `p`.
 
 use super::Atom;
 use super::condition::{Variables, conditions};
@@ -113,6 +113,9 @@ impl Names<'_> {
             Raw::Call(name, span) => Found::Atom(Atom::Call(self.procs(name, span, sink)?)),
             Raw::Return(name, span) => Found::Atom(Atom::Return(self.procs(name, span, sink)?)),
             Raw::Inside(name, span) => Found::Atom(Atom::Inside(self.procs(name, span, sink)?)),
+            Raw::Label(Some((state, _)), name, _) if !self.both(state, name).is_empty() => {
+                Found::Atom(Atom::Label(self.both(state, name)))
+            }
             Raw::Label(proc, name, span) => {
                 let proc = match proc {
                     Some((proc, span)) => {
@@ -161,6 +164,16 @@ impl Names<'_> {
         locs.sort_unstable();
         locs.dedup();
         locs
+    }
+
+    /// The locations that two labels name, if the first is not a procedure as well: a control state and a stack symbol.
+    fn both(&self, first: &str, second: &str) -> Vec<LocId> {
+        if self.program.procs().iter().any(|proc| proc.name == first) {
+            return Vec::new();
+        }
+        let (first, mut second) = (self.labels(None, first), self.labels(None, second));
+        second.retain(|loc| first.binary_search(loc).is_ok());
+        second
     }
 
     /// The procedure of a name: one, or its copies in several threads.

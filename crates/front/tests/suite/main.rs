@@ -7,6 +7,7 @@ mod interleaving;
 mod limits;
 mod lowering;
 mod messages;
+mod moped;
 mod pds;
 mod reading;
 mod temporal;

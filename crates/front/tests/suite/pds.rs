@@ -189,9 +189,6 @@ fn what_is_wrong_with_systems() {
     assert_eq!(codes("2\nPDA 1 0\n"), [("E010", 2, 5)]);
     assert_eq!(codes("2\nPDA 1\n0 x\n"), [("E004", 2, 6), ("E004", 3, 3)]);
     assert_eq!(codes("99999999999999999999\nPDA 0 1\n"), [("E009", 1, 1)]);
-    assert_eq!(codes("define N 2\n(q <main0>)\nq <main0> --> q <>\n"), [("E051", 1, 1)]);
-    assert_eq!(codes("# Moped\n\n (q <a>)\n"), [("E051", 3, 2)]);
-    assert_eq!(codes("2\nq <a> --> q <>\n"), [("E051", 2, 1)]);
     let bytes = read(b"2\nPDA 0 \xff\0\n", Some((INIT, b"0|0")), None);
     assert!(bytes.program.is_none());
     assert_eq!(report(&bytes.system)[..2], [("E004", 2, 6), ("E001", 2, 7)].to_vec()[..]);
@@ -416,8 +413,7 @@ fn systems_of_others() {
         let reading = system(&path);
         let name = path.display();
         if path.components().any(|part| part.as_os_str() == "moped1") {
-            let codes: Vec<_> = report(&reading.system).iter().map(|(code, ..)| *code).collect();
-            assert_eq!(codes, ["E051"], "{name}");
+            // In Moped's format: see `moped`.
             continue;
         }
         let errors = |part: &SourceFile| part.diagnostics.iter().filter(|d| d.is_error()).count();
