@@ -117,6 +117,28 @@ fn limits_govern_reading_too() {
 }
 
 #[test]
+fn limits_govern_replay() {
+    let counts =
+        "void main() begin decl uint<14> n; n := 0; while (n != 16383) do n := n + 1; od assert(0); end";
+    let path = scratch("counts.bp", counts);
+    let path = path.to_str().expect("plain names");
+    let report = postbop(&["check", path, "--engine", "explicit", "--format", "json"]).with(1).out;
+    let report = scratch("counts.json", report);
+    let report = report.to_str().expect("plain names");
+    let ran = postbop(&["replay", path, report]).with(0);
+    assert!(ran.out.contains("accepted"), "{}", ran.out);
+    // Both files are read in a few milliseconds; the trace of 32,000 steps is not run in that time.
+    let ran = postbop(&["replay", path, report, "--timeout", "40ms"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (time limit of 0.04 s)");
+    // Objects of JSON need far more memory than their text.
+    let objects = scratch("objects.json", format!("[{}1]", "{\"a\":1},".repeat(300_000)));
+    let objects = objects.to_str().expect("plain names");
+    let ran = postbop(&["replay", path, objects, "--memory", "100M"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 100 MB)");
+    postbop(&["replay", path, objects]).with(2);
+}
+
+#[test]
 fn many_named_properties_are_found_in_time() {
     const COUNT: usize = 10_000;
     let asserts = "assert(x | !x);\n".repeat(COUNT / 2);
