@@ -29,6 +29,22 @@ edge l7 l3 at 0..0 return
 main p0
 "#;
 
+/// main goes on with products of two numbers until one of them is 77777, of which no engine sees the end soon.
+const PRODUCTS: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+var v0 global uint<24> "a"
+var v1 global uint<24> "b"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p0 at 0..0
+loc l3 p0 at 0..0
+edge l0 l2 at 0..0 assign v0 v1 := 1:uint<24> 3:uint<24>
+edge l2 l2 at 0..0 assign v0 v1 := (add:uint<24> (mul:uint<24> v0 v1) v1) (add:uint<24> v1 (mul:uint<24> v0 v0))
+edge l2 l3 at 0..0 assume (eq v0 77777:uint<24>)
+edge l3 l1 at 0..0 return
+main p0
+"#;
+
 /// Each thread sets its own flag and is at l4, or l5, if the other one's is set already.
 const TWO: &str = r#"postbop-ir 1
 proc p0 "a" params 0 results ( ) entry l0 exit l1 at 0..0
@@ -186,6 +202,35 @@ fn an_engine_settles_each_query_once() {
         settled.sort_unstable();
         assert_eq!(settled, [0, 1, 2], "{}", engine.name());
         assert!(stats.iter().count() > 0, "{}", engine.name());
+    }
+}
+
+/// Hears how far an engine is.
+#[derive(Default, Debug)]
+struct Ticks(Vec<u64>);
+
+impl Listener for Ticks {
+    fn progress(&mut self, tick: Tick) {
+        self.0.push(tick.done);
+    }
+    fn settle(&mut self, _: usize, _: Finding) {}
+}
+
+#[test]
+fn the_count_of_every_engine_moves_within_one_question() {
+    let program = text::parse(PRODUCTS).unwrap();
+    let queries = [Query::reach("R", vec![LocId(3)])];
+    for engine in engines() {
+        let mut ticks = Ticks::default();
+        let budget = Budget::unlimited().with_time(std::time::Duration::from_millis(400));
+        engine.check(&Task::new(&program, &queries), &Prepared::new(&program), &budget, &mut ticks);
+        let count = ticks.0.len();
+        assert!(
+            count > 2 && ticks.0.is_sorted() && ticks.0[0] < ticks.0[count - 1],
+            "{}: {count} {:?}",
+            engine.name(),
+            ticks.0.first()
+        );
     }
 }
 
