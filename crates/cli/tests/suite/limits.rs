@@ -139,6 +139,26 @@ fn limits_govern_replay() {
 }
 
 #[test]
+fn thousands_of_choices_in_one_expression_are_decided_at_once() {
+    const COUNT: usize = 5_000;
+    let of = |choice: &str, op: &str| vec![choice; COUNT].join(op);
+    let sources = [
+        format!("decl x;\nvoid main() begin\nx := {};\nassert(x);\nend\n", of("*", " != ")),
+        format!("decl x;\nvoid main() begin\nif ({}) then assert(0); fi\nend\n", of("*", " | ")),
+        format!("decl x;\nvoid main() begin\nassume({});\nassert(0);\nend\n", of("*", " & ")),
+        format!("decl uint<8> n;\nvoid main() begin\nn := {};\nassert(n != 3);\nend\n", of("?", " + ")),
+    ];
+    for (at, source) in sources.iter().enumerate() {
+        let path = scratch(&format!("choices_{at}.bp"), source);
+        let path = path.to_str().expect("plain names");
+        for engine in ["auto", "explicit"] {
+            let ran = postbop(&["check", path, "--engine", engine, "--timeout", "20s", "--trace", "none"]);
+            assert_eq!(ran.with(1).last(), "VERDICT: violated", "{engine}: {}", &source[..60]);
+        }
+    }
+}
+
+#[test]
 fn many_named_properties_are_found_in_time() {
     const COUNT: usize = 10_000;
     let asserts = "assert(x | !x);\n".repeat(COUNT / 2);

@@ -132,7 +132,7 @@ fn number(op: Op, a: i64, b: i64) -> i64 {
 }
 
 /// Keeps the low bits. This engine has its own arithmetic: it is judged against that of `ir`.
-fn wrapped(ty: Type, value: i128) -> i64 {
+pub fn wrapped(ty: Type, value: i128) -> i64 {
     let size = 1i128 << ty.bits().expect("bounded types only");
     let low = value.rem_euclid(size);
     (if low > ty.max().get() as i128 { low - size } else { low }) as i64
