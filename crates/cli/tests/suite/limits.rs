@@ -146,7 +146,8 @@ fn a_translation_of_threads_for_which_there_is_no_room_is_not_made() {
         (0..8000).map(|at| format!("x{} := x{} & x{};\n", at % 17, (at + 1) % 17, at * 7 % 17)).collect();
     let thread = |name: &str| format!("void {name}() begin\n{body}end\n");
     let init = format!("void init() begin {} := {}; end\n", names.join(","), vec!["1"; 17].join(","));
-    let (one, two) = (thread("thread1"), "void thread2() begin x0 := 1; assert(x0 | !x0); end\n");
+    let two = format!("void thread2() begin assert({} | !x0); end\n", names.join(" | "));
+    let one = thread("thread1");
     let path = scratch("rounds.bp", format!("decl {};\n{init}{one}{two}", names.join(",")));
     let path = path.to_str().expect("plain names");
     let few = ["--rounds", "4", "--engine", "explicit", "--memory", "100M", "--stats"];
