@@ -112,7 +112,8 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
 
 fn soak_briefly(root: &Path, seed: u64) -> Result<(), String> {
     let (seconds, timeout) = (Some(SOAK_TIME), Duration::from_secs(5));
-    let tally = soak::run(root, &soak::Plan { seed, count: u64::MAX, seconds, memory: 500, timeout })?;
+    let (count, memory, jobs, shares) = (u64::MAX, 500, 2, false);
+    let tally = soak::run(root, &soak::Plan { seed, count, seconds, memory, timeout, jobs, shares })?;
     tally.failure().map_or(Ok(()), Err)
 }
 

@@ -90,6 +90,12 @@ enum Chore {
         /// What each run gets as `--timeout`: a number of seconds with an s; it may take two more
         #[arg(long, default_value = "5s", value_parser = soak::seconds)]
         timeout: Duration,
+        /// How many runs there are at a time
+        #[arg(long, default_value_t = 2)]
+        jobs: usize,
+        /// Say at the end where the time went
+        #[arg(long)]
+        shares: bool,
     },
     /// Prints a program of a benchmark family, with its target and expected verdict
     Family {
@@ -155,10 +161,10 @@ fn main() -> ExitCode {
         Chore::Fuzz { seed, count, seconds, features, other, engine, patience } => {
             run_fuzz(seed, count, seconds, other.kind(features, patience), engine.as_deref())
         }
-        Chore::Soak { seed, count, seconds, memory, timeout } => {
+        Chore::Soak { seed, count, seconds, memory, timeout, jobs, shares } => {
             let seed = seed.unwrap_or_else(seed_by_time);
             let seconds = seconds.map(Duration::from_secs);
-            run_soak(&soak::Plan { seed, count, seconds, memory, timeout })
+            run_soak(&soak::Plan { seed, count, seconds, memory, timeout, jobs, shares })
         }
         Chore::Family { name, parameters } => print_instance(&name, &parameters),
     }

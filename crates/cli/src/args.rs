@@ -137,15 +137,22 @@ pub struct Question {
     /// may be repeated. Without it: every assertion and array access, and the labels ERROR and SLIC_ERROR
     #[arg(long, value_name = "LABEL")]
     pub target: Vec<String>,
+    #[command(flatten)]
+    pub cost: Cost,
+    /// Show what the engine counted, and how long it took
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// How much an answer may cost.
+#[derive(clap::Args, Clone)]
+pub struct Cost {
     /// Give up after this time, as in 500ms, 60s or 1m30s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Duration>,
     /// Give up beyond this much memory, as in 200M or 4G
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4G")]
     pub memory: u64,
-    /// Show what the engine counted, and how long it took
-    #[arg(long)]
-    pub stats: bool,
 }
 
 /// A program to read.
@@ -271,6 +278,8 @@ pub struct Replay {
     pub source: Source,
     /// The report of `check --format json`, or one trace out of it
     pub trace: PathBuf,
+    #[command(flatten)]
+    pub cost: Cost,
 }
 
 /// Print a program in canonical form.

@@ -1,10 +1,11 @@
-//! Room `cli`: limits of time and memory while a source is read.
+//! Room `cli`: limits of time and memory where nobody asks a budget: while a source is read, and while traces are replayed.
 //!
 //! Engines ask their budget in every loop. The front end has no budget: it is linear in its source, and knows neither
-//! clocks nor memory. So a second thread looks on while it works. When a limit is reached there is nothing to keep, and the
-//! verdict is `unknown`: it is written and the process ends.
+//! clocks nor memory; so are reading a report and replaying its traces. So a second thread looks on meanwhile. When a limit is
+//! reached, everything that was found is written already, and what is being done has no result: the verdict is `unknown`, it
+//! is written, and the process ends.
 
-use crate::args::Question;
+use crate::args::Cost;
 use crate::{ALLOCATOR, Status};
 use postbop_front::LARGEST;
 use serde_json::json;
@@ -18,22 +19,22 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How many times the size of a source its program takes, about: a larger source is not even begun.
 const GROWTH: u64 = 40;
 
-/// What reading may cost.
+/// What a command may cost.
 #[derive(Clone, Copy, Default)]
 pub struct Limits {
     memory: Option<u64>,
     time: Option<(Instant, Duration)>,
     /// Whether the verdict is written as JSON.
     json: bool,
-    /// The status of the files before this one.
+    /// The status of the files before this one, or of the traces.
     pub so_far: Status,
 }
 
 impl Limits {
     /// The limits that were asked for. The time is that since now.
-    pub fn new(question: &Question, json: bool) -> Self {
-        let time = question.timeout.map(|limit| (Instant::now(), limit));
-        Limits { memory: Some(question.memory), time, json, so_far: Status::Good }
+    pub fn new(cost: &Cost, json: bool) -> Self {
+        let time = cost.timeout.map(|limit| (Instant::now(), limit));
+        Limits { memory: Some(cost.memory), time, json, so_far: Status::Good }
     }
 
     /// The time is that since now again, for another file.

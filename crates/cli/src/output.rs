@@ -20,7 +20,7 @@ pub struct Output {
     pub quiet: bool,
     /// Whether to tell what a file was taken for.
     pub verbose: bool,
-    /// What reading may cost.
+    /// What the command may cost, where no budget is asked.
     pub limits: Limits,
     /// If the report is JSON: the diagnostics so far, as JSON too.
     pub diagnostics: Option<Vec<Value>>,
@@ -29,9 +29,10 @@ pub struct Output {
 impl Output {
     /// Nothing yet, to be said as the arguments ask.
     pub fn new(args: &Args) -> Self {
-        let question = match &args.command {
-            Command::Check(check) => Some(&check.question),
-            Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question),
+        let cost = match &args.command {
+            Command::Check(check) => Some(&check.question.cost),
+            Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question.cost),
+            Command::Replay(replay) => Some(&replay.cost),
             _ => None,
         };
         let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
@@ -39,7 +40,7 @@ impl Output {
             color: in_color(args.manner.color),
             quiet: args.manner.quiet,
             verbose: args.manner.verbose,
-            limits: question.map_or_else(Limits::default, |question| Limits::new(question, json)),
+            limits: cost.map_or_else(Limits::default, |cost| Limits::new(cost, json)),
             diagnostics: json.then(Vec::new),
             ..Output::default()
         }

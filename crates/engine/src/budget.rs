@@ -234,15 +234,17 @@ pub struct Meter<'b> {
     budget: &'b Budget,
     work: Cell<u64>,
     why: RefCell<Option<Why>>,
+    /// Is told of the work whenever it is asked whether to go on.
+    pulse: &'b dyn Fn(u64),
 }
 
 /// How much work there is between two questions of diagrams.
-const TURN: u64 = 1 << 13;
+pub const TURN: u64 = 1 << 13;
 
 impl<'b> Meter<'b> {
-    /// No work was done yet.
-    pub fn new(budget: &'b Budget) -> Self {
-        Meter { budget, work: Cell::new(0), why: RefCell::new(None) }
+    /// No work was done yet; `pulse` is told how much there was, again and again.
+    pub fn new(budget: &'b Budget, pulse: &'b dyn Fn(u64)) -> Self {
+        Meter { budget, work: Cell::new(0), why: RefCell::new(None), pulse }
     }
 
     /// The work so far.
@@ -260,9 +262,16 @@ impl<'b> Meter<'b> {
         self.work.set(self.work.get() + work);
     }
 
+    /// Whether the work may go on, and if not, why.
+    pub fn check(&self) -> Result<(), Why> {
+        (self.pulse)(self.work());
+        self.budget.after(self.work())
+    }
+
     /// Whether the work may go on after so many more units.
     pub fn goes_on(&self, work: u64) -> bool {
         self.spend(work);
+        (self.pulse)(self.work());
         let why = self.budget.after(self.work()).err();
         let goes_on = why.is_none();
         *self.why.borrow_mut() = why;
@@ -272,6 +281,7 @@ impl<'b> Meter<'b> {
     /// Whether diagrams may go on, with so many bytes more.
     pub fn allows(&self, bytes: usize) -> bool {
         self.spend(TURN);
+        (self.pulse)(self.work());
         let why = self.budget.after_with(self.work(), bytes as u64).err();
         let goes_on = why.is_none();
         *self.why.borrow_mut() = why;

@@ -74,6 +74,7 @@ mod encode;
 mod engine;
 mod explicit;
 pub mod fixpoint;
+mod pulse;
 mod race;
 mod reduce;
 mod sat;

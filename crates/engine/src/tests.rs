@@ -5,6 +5,9 @@ use crate::{
     Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
 use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// main calls f until g is 1, which f sets if its choice says so; l4 is behind the loop, l5 in front of a false condition.
 const LOOP: &str = r#"postbop-ir 1
@@ -26,6 +29,22 @@ edge l4 l5 at 0..0 assume (not v0)
 edge l4 l1 at 0..0 return
 edge l2 l7 at 0..0 assign v0 := (or v0 *:bool)
 edge l7 l3 at 0..0 return
+main p0
+"#;
+
+/// main goes on with products of two numbers until one of them is 77777, of which no engine sees the end soon.
+const PRODUCTS: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+var v0 global uint<24> "a"
+var v1 global uint<24> "b"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p0 at 0..0
+loc l3 p0 at 0..0
+edge l0 l2 at 0..0 assign v0 v1 := 1:uint<24> 3:uint<24>
+edge l2 l2 at 0..0 assign v0 v1 := (add:uint<24> (mul:uint<24> v0 v1) v1) (add:uint<24> v1 (mul:uint<24> v0 v0))
+edge l2 l3 at 0..0 assume (eq v0 77777:uint<24>)
+edge l3 l1 at 0..0 return
 main p0
 "#;
 
@@ -152,7 +171,7 @@ fn no_time_and_no_work_are_unknown_with_every_engine() {
     let queries = [Query::reach("R", vec![LocId(4)])];
     for choice in choices() {
         for program in [&program, &two] {
-            let budget = Budget::unlimited().with_time(std::time::Duration::ZERO);
+            let budget = Budget::unlimited().with_time(Duration::ZERO);
             let report = verify(&Task::new(program, &queries), choice, &budget, &mut Silent);
             assert!(matches!(report.answers[0].verdict, Verdict::Unknown(Why::Time(_))), "{report:?}");
         }
@@ -186,6 +205,31 @@ fn an_engine_settles_each_query_once() {
         settled.sort_unstable();
         assert_eq!(settled, [0, 1, 2], "{}", engine.name());
         assert!(stats.iter().count() > 0, "{}", engine.name());
+    }
+}
+
+/// Hears how far an engine is, and calls it off when it has been told three times.
+#[derive(Default)]
+struct Ticks(Vec<u64>, Arc<AtomicBool>);
+
+impl Listener for Ticks {
+    fn progress(&mut self, tick: Tick) {
+        self.0.push(tick.done);
+        self.1.store(self.0.len() >= 3, Ordering::Relaxed);
+    }
+    fn settle(&mut self, _: usize, _: Finding) {}
+}
+
+#[test]
+fn the_count_of_every_engine_moves_within_one_question() {
+    let program = text::parse(PRODUCTS).unwrap();
+    let queries = [Query::reach("R", vec![LocId(3)])];
+    for engine in engines() {
+        let mut ticks = Ticks::default();
+        let budget = Budget::unlimited().with_time(Duration::from_secs(60)).with_cancel(Arc::clone(&ticks.1));
+        engine.check(&Task::new(&program, &queries), &Prepared::new(&program), &budget, &mut ticks);
+        let moves = ticks.0.is_sorted() && ticks.0.first() < ticks.0.last();
+        assert!(ticks.0.len() >= 3 && moves, "{}: {:?}", engine.name(), ticks.0);
     }
 }
 

@@ -4,6 +4,7 @@
 //! of every kind. Some of them are also there in another form: as program graphs, and, if they have a violation, with the
 //! JSON report of it.
 
+use super::temporal;
 use crate::fuzz::Kind;
 use crate::generate::Features;
 use crate::rng::Rng;
@@ -29,16 +30,19 @@ pub enum Form {
     Formulas,
     /// A report about a Boolean program.
     Report,
+    /// A temporal formula, a monitor or an automaton, and the Boolean program it is about.
+    Temporal,
 }
 
 /// All forms, and how often each is tried.
-pub const FORMS: [(Form, u32); 6] = [
+pub const FORMS: [(Form, u32); 7] = [
     (Form::Program, 10),
     (Form::Pushdown, 3),
     (Form::Symbolic, 3),
     (Form::Graph, 3),
     (Form::Formulas, 3),
     (Form::Report, 2),
+    (Form::Temporal, 2),
 ];
 
 /// An input: its files with their endings, the program first.
@@ -100,6 +104,7 @@ pub fn collect(root: &Path, binary: &Path) -> Result<Vec<Input>, String> {
             });
         }
     }
+    inputs.extend(temporal::inputs(&read(&root.join("tests/cases/temporal/program.bp"))?));
     match FORMS.iter().find(|(form, _)| inputs.iter().all(|input| input.form != *form)) {
         Some((form, _)) => Err(format!("there is no input of the form {form:?} to start from")),
         None => Ok(inputs),
@@ -153,10 +158,10 @@ pub fn random(rng: &mut Rng) -> Input {
 
 /// The arguments of a command about an input, whose files have these paths. `limits` are the options that limit memory
 /// and time.
-pub fn arguments(rng: &mut Rng, form: Form, paths: &[String], limits: &[String]) -> Vec<String> {
+pub fn arguments(rng: &mut Rng, input: &Input, paths: &[String], limits: &[String]) -> Vec<String> {
     let first = paths[0].clone();
-    let mut arguments = match form {
-        Form::Report => return vec!["replay".into(), first, paths[1].clone()],
+    let mut arguments = match input.form {
+        Form::Report => return [&["replay".into(), first, paths[1].clone()], limits].concat(),
         Form::Formulas => {
             let formula = paths[1].clone();
             let mut all = vec!["fixpoint".into(), "run".into(), first, "--formula".into(), formula];
@@ -167,6 +172,11 @@ pub fn arguments(rng: &mut Rng, form: Form, paths: &[String], limits: &[String])
             let mut all = vec!["fmt".into(), first];
             all.extend(rng.chance(0.3).then(|| "--check".into()));
             return all;
+        }
+        Form::Temporal => {
+            let mut all = vec!["check".to_owned(), first];
+            all.extend(temporal::option(input, &paths[1]));
+            all
         }
         _ if rng.chance(0.15) => return vec![(*rng.pick(&["list", "emit"])).into(), first],
         _ => vec!["check".to_owned(), first],
@@ -252,8 +262,8 @@ mod tests {
         assert!(inputs.iter().any(|input| input.form == Form::Program));
         assert!(inputs.iter().any(|input| input.form == Form::Symbolic));
         let paths = ["a.bp".to_owned(), "b".to_owned()];
-        let all = (0..2000)
-            .map(|at| arguments(rng, FORMS[at % FORMS.len()].0, &paths, &["--memory".into()]).join(" "));
+        let input = |at: usize| Input { form: FORMS[at % FORMS.len()].0, files: Vec::new() };
+        let all = (0..2000).map(|at| arguments(rng, &input(at), &paths, &["--memory".into()]).join(" "));
         let all: Vec<String> = all.collect();
         for wanted in [
             "check a.bp --memory",
@@ -264,6 +274,7 @@ mod tests {
             "--switches 8",
             "replay a.bp b",
             "--formula b --memory",
+            "--monitor b --memory",
         ] {
             assert!(all.iter().any(|line| line.contains(wanted)), "{wanted}");
         }

@@ -240,8 +240,8 @@ pub fn budget(args: &Question) -> Budget {
     };
     let _ = ctrlc::set_handler(handler);
     let budget = Budget::unlimited().with_cancel(cancelled);
-    let budget = budget.with_memory(args.memory, used).with_jobs(JOBS);
-    match args.timeout {
+    let budget = budget.with_memory(args.cost.memory, used).with_jobs(JOBS);
+    match args.cost.timeout {
         Some(limit) => budget.with_time(limit),
         None => budget,
     }

@@ -1,6 +1,7 @@
 //! Room `cli/commands`: `postbop replay`.
 
 use crate::args::Replay;
+use crate::guard::Guard;
 use crate::report::text::told;
 use crate::report::trace_json::{self, Writer, fingerprint};
 use crate::report::words::Words;
@@ -10,12 +11,14 @@ use postbop_ir::replay::changes;
 use postbop_ir::{Ask, Program, Rejected, Trace, replay};
 use serde_json::Value;
 
-/// Runs the traces of a report, or one trace, on a program.
+/// Runs the traces of a report, or one trace, on a program. What is found out about one is written before the next is begun: a
+/// limit ends the process.
 pub fn run(args: &Replay, output: &mut Output) -> Status {
     let input = match input::read(&args.source, output) {
         Ok(input) => input,
         Err(status) => return status,
     };
+    let guard = Guard::new(output.limits);
     let bytes = match input::bytes(&args.trace, output) {
         Ok(bytes) => bytes,
         Err(status) => return status,
@@ -34,18 +37,22 @@ pub fn run(args: &Replay, output: &mut Output) -> Status {
     if traces.is_empty() {
         return bad("there is no trace in it".into());
     }
-    let mut status = Status::Good;
+    drop(guard);
     for trace in traces {
         let name = trace.get("target").and_then(Value::as_str).unwrap_or("trace");
-        match reader.one(trace) {
+        let guard = Guard::new(output.limits);
+        let run = reader.one(trace);
+        drop(guard);
+        match run {
             Ok(run) => output.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
             Err(reason) => {
                 output.out.push_str(&format!("{name}  rejected: {reason}\n"));
-                status = Status::Violated;
+                output.limits.so_far = Status::Violated;
             }
         }
+        output.out.flush_soon();
     }
-    status
+    output.limits.so_far
 }
 
 /// The traces of a report; or the trace itself.

@@ -117,6 +117,67 @@ fn limits_govern_reading_too() {
 }
 
 #[test]
+fn limits_govern_replay() {
+    let counts =
+        "void main() begin decl uint<14> n; n := 0; while (n != 16383) do n := n + 1; od assert(0); end";
+    let path = scratch("counts.bp", counts);
+    let path = path.to_str().expect("plain names");
+    let report = postbop(&["check", path, "--engine", "explicit", "--format", "json"]).with(1).out;
+    let report = scratch("counts.json", report);
+    let report = report.to_str().expect("plain names");
+    let ran = postbop(&["replay", path, report]).with(0);
+    assert!(ran.out.contains("accepted"), "{}", ran.out);
+    // Both files are read in a few milliseconds; the trace of 32,000 steps is not run in that time.
+    let ran = postbop(&["replay", path, report, "--timeout", "40ms"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (time limit of 0.04 s)");
+    // Objects of JSON need far more memory than their text.
+    let objects = scratch("objects.json", format!("[{}1]", "{\"a\":1},".repeat(300_000)));
+    let objects = objects.to_str().expect("plain names");
+    let ran = postbop(&["replay", path, objects, "--memory", "100M"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 100 MB)");
+    postbop(&["replay", path, objects]).with(2);
+}
+
+#[test]
+fn a_translation_of_threads_for_which_there_is_no_room_is_not_made() {
+    // Wherever a thread may be left, all shared variables are kept: with four rounds about 10 kB for each of 24,000 edges.
+    let names: Vec<String> = (0..17).map(|at| format!("x{at}")).collect();
+    let body: String =
+        (0..8000).map(|at| format!("x{} := x{} & x{};\n", at % 17, (at + 1) % 17, at * 7 % 17)).collect();
+    let thread = |name: &str| format!("void {name}() begin\n{body}end\n");
+    let init = format!("void init() begin {} := {}; end\n", names.join(","), vec!["1"; 17].join(","));
+    let two = format!("void thread2() begin assert({} | !x0); end\n", names.join(" | "));
+    let one = thread("thread1");
+    let path = scratch("rounds.bp", format!("decl {};\n{init}{one}{two}", names.join(",")));
+    let path = path.to_str().expect("plain names");
+    let few = ["--rounds", "4", "--engine", "explicit", "--memory", "100M", "--stats"];
+    let ran = postbop(&[&["check", path], &few[..]].concat()).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 100 MB)");
+    let peak = ran.out.lines().find_map(|line| line.strip_prefix("peak_bytes")).expect("it is counted");
+    assert!(peak.trim().parse::<u64>().expect("a number") < 110_000_000, "{peak}");
+}
+
+#[test]
+fn thousands_of_choices_in_one_expression_are_decided_at_once() {
+    const COUNT: usize = 5_000;
+    let of = |choice: &str, op: &str| vec![choice; COUNT].join(op);
+    let sources = [
+        format!("decl x;\nvoid main() begin\nx := {};\nassert(x);\nend\n", of("*", " != ")),
+        format!("decl x;\nvoid main() begin\nif ({}) then assert(0); fi\nend\n", of("*", " | ")),
+        format!("decl x;\nvoid main() begin\nassume({});\nassert(0);\nend\n", of("*", " & ")),
+        format!("decl uint<8> n;\nvoid main() begin\nn := {};\nassert(n != 3);\nend\n", of("?", " + ")),
+    ];
+    for (at, source) in sources.iter().enumerate() {
+        let path = scratch(&format!("choices_{at}.bp"), source);
+        let path = path.to_str().expect("plain names");
+        for engine in ["auto", "explicit"] {
+            let ran = postbop(&["check", path, "--engine", engine, "--timeout", "20s", "--trace", "none"]);
+            assert_eq!(ran.with(1).last(), "VERDICT: violated", "{engine}: {}", &source[..60]);
+        }
+    }
+}
+
+#[test]
 fn many_named_properties_are_found_in_time() {
     const COUNT: usize = 10_000;
     let asserts = "assert(x | !x);\n".repeat(COUNT / 2);

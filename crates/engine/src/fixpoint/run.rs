@@ -34,7 +34,7 @@ pub fn run(program: &Program, targets: Vec<LocId>, formulas: &[u8], budget: &Bud
         Ok(formulas) => formulas,
         Err(flaws) => return (text, Err(flaws)),
     };
-    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget)), template, Vec::new());
+    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget, &|_| ())), template, Vec::new());
     solver.clock = clock;
     let nodes: Vec<_> = formulas.queries.iter().map(|&(_, node)| node).collect();
     let recipes = solver.prepare(&nodes);

@@ -3,11 +3,12 @@
 use super::history::{COPIES, Point, Recorded};
 use super::library::Algorithm;
 use super::template::{PC, TARGET, Template};
-use crate::budget::{Budget, Stopwatch, Tick, clock};
+use crate::budget::{Budget, Stopwatch, TURN, clock};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
 use crate::engine::{Finding, Listener};
+use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
 use postbop_ir::{Action, Task, Trace};
@@ -32,7 +33,9 @@ pub fn check(
     let template = Template::new(machine, targets);
     let (_, formulas) = read(algorithm.text.as_bytes(), template.signature());
     let formulas = formulas.unwrap_or_else(|flaws| panic!("{}.fix: {flaws:?}", algorithm.name));
-    let bdd = Bdd::new(keep_to(budget));
+    let pulse = Pulse::new(listener);
+    let beat = |work| pulse.beat(work);
+    let bdd = Bdd::new(keep_to(budget, &beat));
     let watched = formulas.paths.iter().chain(&formulas.entries).copied().collect();
     let mut solver = Solver::new(&formulas.system, bdd, template, watched);
     solver.clock = clock;
@@ -40,17 +43,22 @@ pub fn check(
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     stopwatch.lap("prepare_us");
-    let mut search = Search { task, budget, machine, formulas: &formulas, solver, query };
-    search.settle(listener);
+    let mut search = Search { task, budget, beat: &beat, machine, formulas: &formulas, solver, query };
+    search.settle(&mut &pulse);
     stopwatch.lap("search_us");
     let mut stats = tallies(&mut search.solver, &formulas);
     stats.extend(stopwatch.laps());
     stats
 }
 
-/// A callback that interrupts the work of diagrams when the budget is used up.
-pub(super) fn keep_to(budget: &Budget) -> impl FnMut(usize) -> bool + '_ {
-    move |bytes| budget.allows(bytes as u64).is_ok()
+/// A callback that interrupts the work of diagrams when the budget is used up, and tells of the work until then.
+pub(super) fn keep_to<'w>(budget: &'w Budget, beat: &'w dyn Fn(u64)) -> impl FnMut(usize) -> bool + use<'w> {
+    let mut work = 0;
+    move |bytes| {
+        work += TURN;
+        beat(work);
+        budget.allows(bytes as u64).is_ok()
+    }
 }
 
 /// What the solver counted, equation by equation.
@@ -72,6 +80,7 @@ pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats 
 struct Search<'s, 'w, 'm, 'a, 't> {
     task: &'t Task<'t>,
     budget: &'w Budget,
+    beat: &'w dyn Fn(u64),
     machine: &'m Machine<'a>,
     formulas: &'s Formulas,
     solver: ProgramSolver<'s, 'w, 'm, 'a>,
@@ -93,7 +102,6 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
             self.solver.supply.targets = locs.collect();
             self.solver.replace(TARGET);
             let found = self.solver.decide(self.query).map_err(|stop| self.why(stop));
-            listener.progress(Tick { unit: "vertices", done: self.solver.bdd.len() as u64 });
             let found = match found {
                 Ok(true) => self.hits(&missing),
                 Ok(false) => Ok(missing.iter().map(|&at| (at, Finding::Holds { guarded: None })).collect()),
@@ -123,7 +131,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         let budget = self.budget;
         self.solver.bdd.set_interrupt(move |_| budget.check_writing().is_ok());
         let mut hits = self.trace_all(missing).map_err(|_| self.why(Stop::Interrupted))?;
-        self.solver.bdd.set_interrupt(keep_to(budget));
+        self.solver.bdd.set_interrupt(keep_to(budget, self.beat));
         if hits.is_empty() {
             let bug = Why::EngineBug("a target is reached, but by no pair that was found".into());
             hits.push((missing[0], Finding::Unknown(bug)));

@@ -6,9 +6,10 @@
 use super::library::SWITCHES;
 use super::solve::{ProgramSolver, keep_to, tallies};
 use super::template::{GLOBAL, PC, TARGET, Template};
-use crate::budget::{Budget, Tick, clock};
+use crate::budget::{Budget, clock};
 use crate::encode::prepared::Prepared;
 use crate::engine::{Finding, Listener};
+use crate::pulse::Pulse;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
@@ -40,15 +41,16 @@ pub fn check(
         RelationId(found.expect("the formula defines it") as u32)
     };
     let reach = relation("Reach");
-    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget)), template, vec![reach]);
+    let pulse = Pulse::new(listener);
+    let beat = |work| pulse.beat(work);
+    let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget, &beat)), template, vec![reach]);
     solver.clock = clock;
     let query = solver.prepare(&[formulas.queries[0].1])[0];
     solver.supply.bottom = solver.depth();
     let mut search = Search { solver, formulas: &formulas, reach, query, budget };
     for (at, query) in task.queries.iter().enumerate() {
         let finding = search.ask(query.locs()).unwrap_or_else(Finding::Unknown);
-        listener.progress(Tick { unit: "vertices", done: search.solver.bdd.len() as u64 });
-        listener.settle(at, finding);
+        (&pulse).settle(at, finding);
     }
     tallies(&mut search.solver, &formulas)
 }

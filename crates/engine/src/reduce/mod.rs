@@ -33,7 +33,7 @@ use crate::budget::Stopwatch;
 use crate::verdict::Stats;
 use draft::Draft;
 use edge_map::EdgeMap;
-use postbop_ir::{Bound, Prefer, Program, Query, Task, Trace};
+use postbop_ir::{Bound, Expr, Op, Prefer, Program, Query, Task, Trace};
 
 /// A smaller program, and how its traces are read.
 pub struct Reduced {
@@ -48,9 +48,17 @@ pub struct Reduced {
     pub stats: Stats,
 }
 
-/// About how many bytes it takes to reduce the program of a task, and what engines prepare from it.
+/// About how many bytes it takes to reduce the program of a task, and what engines prepare from it: its expressions are there
+/// twice then, once as they are and once compiled.
 pub fn room(task: &Task) -> u64 {
-    (task.program.edges().len() + task.program.locs().len()) as u64 * 400
+    let exprs = task.program.edges().iter().flat_map(|edge| edge.action.exprs());
+    let exprs: u64 = exprs.map(|expr| bytes(expr.code.len())).sum();
+    (task.program.edges().len() + task.program.locs().len()) as u64 * 400 + 2 * exprs
+}
+
+/// About how many bytes an expression of so many operators takes.
+pub fn bytes(operators: usize) -> u64 {
+    (size_of::<Expr>() + operators * size_of::<Op>()) as u64
 }
 
 /// Reduces the program of a task.

@@ -37,10 +37,11 @@ mod universal;
 mod worklist;
 mod world;
 
-use crate::budget::{Budget, Meter, Stopwatch, Tick};
+use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Engine, Listener, Unsupported, Wants, may_tell};
+use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use knowledge::Fact;
 use pdr::Search;
@@ -85,7 +86,9 @@ impl Engine for Sat {
 
     fn check(&self, task: &Task, _: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let mut stopwatch = Stopwatch::start();
-        let meter = Meter::new(budget);
+        let pulse = Pulse::new(listener);
+        let beat = |work| pulse.beat(work);
+        let meter = Meter::new(budget, &beat);
         let regions = Regions::new(task.program);
         stopwatch.lap("prepare_us");
         let mut open = Open::new(task);
@@ -96,15 +99,12 @@ impl Engine for Sat {
             Mode::Universal => Box::new(Forward::new(World::new(&regions, targets, &meter), true)),
         };
         let mut tracker = TargetTracker::without_guards(task);
-        let mut found = 0;
         let stopped = loop {
-            listener.progress(Tick { unit: "runs", done: found });
             match finder.find() {
                 Err(why) => break Some(why),
                 Ok(None) => break None,
                 Ok(Some((run, target))) => {
                     tracker.reach(target, &run);
-                    found += 1;
                     if tracker.is_over() {
                         break None;
                     }
@@ -118,7 +118,7 @@ impl Engine for Sat {
                 budget.check_writing()?;
                 Ok(finder.trace(run))
             };
-            tracker.tell(stopped, write, listener);
+            tracker.tell(stopped, write, &mut &pulse);
         }
         stopwatch.lap("trace_us");
         let mut stats = Stats::from([("regions", regions.all.len() as u64)]);

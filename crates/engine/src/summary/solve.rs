@@ -17,13 +17,14 @@ use super::leap::{self, Head, Loop};
 use super::order::Order;
 use super::room::Reordering;
 use super::shortest::Rings;
-use crate::budget::{Budget, Meter, Stopwatch, Tick};
+use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::machine::code::Code;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
 use crate::encode::relation::{CallRelations, Encoder, ProcInterface};
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
+use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
@@ -124,7 +125,9 @@ pub fn check(
     reordering: Reordering,
 ) -> Stats {
     let mut stopwatch = Stopwatch::start();
-    let meter = Meter::new(budget);
+    let pulse = Pulse::new(listener);
+    let beat = |work| pulse.beat(work);
+    let meter = Meter::new(budget, &beat);
     let bdd = Bdd::new(|bytes| meter.allows(bytes));
     let mut encoder = Encoder::new(prepared.machine(), bdd);
     if matches!(reordering, Reordering::Every(..)) {
@@ -132,9 +135,9 @@ pub fn check(
     }
     let mut solver = Solver::new(task, encoder, reordering);
     stopwatch.lap("prepare_us");
-    let end = solver.run(&meter, budget, listener);
+    let end = solver.run(&meter);
     stopwatch.lap("search_us");
-    let mut stats = solver.tell(end.err(), &meter, budget, listener);
+    let mut stats = solver.tell(end.err(), &meter, budget, &mut &pulse);
     stopwatch.lap("trace_us");
     stats.extend(stopwatch.laps());
     stats
@@ -171,8 +174,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
     }
 
-    fn run(&mut self, meter: &Meter, budget: &Budget, listener: &mut dyn Listener) -> Result<(), Why> {
-        budget.check()?;
+    fn run(&mut self, meter: &Meter) -> Result<(), Why> {
+        meter.check()?;
         let interrupted = |_: Interrupted| meter.why();
         let main = self.task.program.main();
         self.interface(main).map_err(interrupted)?;
@@ -187,8 +190,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             rounds += 1;
             meter.spend(ROUND);
             if rounds.is_multiple_of(256) {
-                budget.after(meter.work())?;
-                listener.progress(Tick { unit: "vertices", done: self.encoder.bdd.len() as u64 });
+                meter.check()?;
             }
             self.make_room();
         }

@@ -9,7 +9,8 @@
 use super::configurations::{Store, Via};
 use crate::budget::Budget;
 use crate::encode::machine::code::Machine;
-use crate::encode::machine::expand::{Expander, Explanation, Goal, Site};
+use crate::encode::machine::expand::{Expander, Goal, Site};
+use crate::encode::machine::explain::Explanation;
 use crate::encode::machine::layout::Row;
 use crate::verdict::Why;
 use postbop_ir::trace::Known;

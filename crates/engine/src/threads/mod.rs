@@ -93,7 +93,10 @@ pub fn follow(script: &Script, number: usize, budget: &Budget, board: &mut Board
     let task = Task { queries, ..board.task };
     let slots = Schedule::Switches(script.owners.len().saturating_sub(1) as u32);
     let script = (!script.owners.is_empty()).then_some(script);
-    let translation = sequentialise(&task, slots, script);
+    let translation = match sequentialise(&task, slots, script, budget) {
+        Ok(translation) => translation,
+        Err(why) => return board.unknown(number, why),
+    };
     let back = |trace: &Trace| back::back(task.program, &translation, trace);
     let question = Question {
         task: translation.task(task.first),
@@ -267,8 +270,12 @@ impl Threads<'_, '_> {
         let task = Task { queries: &queries, bound, ..self.task };
         let by = engine.unwrap_or_else(for_threads);
         if !by.wants().threads {
-            let translation = sequentialise(&task, schedule, None);
-            return self.ask(&translation, numbers, bound, Counts::Explored, self.budget, board);
+            return match sequentialise(&task, schedule, None, self.budget) {
+                Ok(translation) => {
+                    self.ask(&translation, numbers, bound, Counts::Explored, self.budget, board)
+                }
+                Err(why) => numbers.iter().for_each(|&at| board.unknown(at, why.clone())),
+            };
         }
         if let Err(Unsupported(what)) = takes(by, &task) {
             return numbers.iter().for_each(|&at| board.unknown(at, Why::Unsupported(what.clone())));

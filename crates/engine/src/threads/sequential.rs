@@ -31,6 +31,9 @@ use super::build::{Assign, both, constant, either, equals, number, same};
 use super::resume_points::{resume_points, shared};
 use super::script::Script;
 use super::translation::{EdgeMeaning, Translation};
+use crate::budget::Budget;
+use crate::reduce::bytes;
+use crate::verdict::Why;
 use postbop_ir::{
     Action, Builder, Edge, EdgeId, Expr, LocId, Op, ProcId, Query, Schedule, Span, Table, Task, ThreadId,
     Type, Value, VarId,
@@ -71,8 +74,14 @@ struct Translator<'a> {
     unwind: Table<ProcId, LocId>,
 }
 
-/// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one.
-pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -> Translation {
+/// The sequential program of a task within a schedule; of those runs only that follow a script, if there is one. An error if
+/// there is no room for it.
+pub fn sequentialise(
+    task: &Task,
+    schedule: Schedule,
+    script: Option<&Script>,
+    budget: &Budget,
+) -> Result<Translation, Why> {
     let (slots, rounds) = match schedule {
         Schedule::Switches(most) => (most + 1, false),
         Schedule::Rounds(count) => (count, true),
@@ -81,11 +90,13 @@ pub fn sequentialise(task: &Task, schedule: Schedule, script: Option<&Script>) -
     let thread = program.thread_of();
     let mut out = Builder::without_edges(program);
     let vars = Vars::new(task, &mut out, shared(program, &thread), slots, rounds);
+    let resume_points = resume_points(program, &vars.shared, &thread);
+    budget.allows(vars.room(program.locs().len(), resume_points.len()))?;
     let unwind = program.procs().pairs().map(|(id, proc)| out.loc(id, proc.span)).collect();
     let origins = Table::new();
     let mut translator = Translator { task, slots, rounds, script, thread, vars, out, origins, unwind };
-    translator.procedures();
-    translator.main()
+    translator.procedures(&resume_points);
+    Ok(translator.main())
 }
 
 impl Vars {
@@ -117,6 +128,19 @@ impl Vars {
         Vars { shared, begin, far, slot, slot_type, end, quit, owners, left, owner_type, over, bad }
     }
 
+    /// About how many bytes the edges take with which so many locations are left for good, and at so many of them a thread
+    /// goes on in a later slot.
+    fn room(&self, locs: usize, resume_points: usize) -> u64 {
+        let (slots, shared) = (self.begin.len(), self.shared.len());
+        let edges = locs + resume_points * (slots - 1);
+        // What is assigned to shared variables and to their copies, or with switches compared with these.
+        let kept = match self.far.is_empty() {
+            true => slots as u64 * bytes(3) + bytes(slots * (4 * shared + 5)),
+            false => (slots * shared) as u64 * bytes(6),
+        };
+        edges as u64 * (kept + shared as u64 * bytes(1))
+    }
+
     /// That this is the slot.
     fn in_slot(&self, slot: u32) -> Expr {
         equals(self.slot, self.slot_type, slot)
@@ -135,7 +159,7 @@ impl Translator<'_> {
         self.origins.push(origin);
     }
 
-    fn procedures(&mut self) {
+    fn procedures(&mut self, resume_points: &[LocId]) {
         let program = self.task.program;
         for (id, edge) in program.edges().pairs() {
             match edge.action {
@@ -152,9 +176,7 @@ impl Translator<'_> {
                 self.quit(loc, data.proc);
             }
         }
-        for loc in resume_points(program, &self.vars.shared, &self.thread) {
-            self.go_on(loc);
-        }
+        resume_points.iter().for_each(|&loc| self.go_on(loc));
         for (at, target) in self.task.queries.iter().enumerate() {
             // Where a thread ends is seen when its first procedure has returned.
             for &loc in target.locs().iter().filter(|loc| !program.is_exit(**loc)) {

@@ -2,37 +2,21 @@
 //!
 //! # Idea
 //!
-//! An edge is evaluated under a *trail* of decisions, each of which narrows one hole: an open field or a choice. An
+//! An edge is evaluated under a *trail* of decisions ([`super::trail`]), each of which narrows one hole: an open field or a choice. An
 //! evaluation either blocks, or names a hole it cannot do without, or makes a successor. A hole that is needed is
 //! halved and the edge evaluated again; after a success or a block the last decision moves on to its other half. So
 //! the successors come one by one, the infeasible halves are never entered, and between two successors nothing is
-//! remembered but the trail.
+//! remembered but the trail. An expression that is made of choices alone is a hole by itself ([`super::independent`]).
 //!
 //! A successor must be exact: the valuations it stands for are all reached, and no others. A field may stay open only
 //! if nothing else depends on the same hole afterwards.
-//!
-//! # Goals
-//!
-//! A trace is written backwards: given a valuation that must come out, at least in part, which values must have gone
-//! in? That is the same evaluation with a *goal*: new values must meet the goal's, and everything they and the guard
-//! depend on must be settled, because a replay does not reason with ranges.
 
 use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
+use super::independent;
 use super::layout::{Field, Row};
+use super::trail::Trail;
 use super::value::{NONE, Val, binary, ite, unary};
-use crate::budget::Budget;
-use crate::verdict::Why;
-use postbop_ir::{LocId, Op, Value};
-
-/// A hole narrowed to a range.
-#[derive(Clone, Copy, Debug)]
-struct Decision {
-    hole: u32,
-    lo: i64,
-    hi: i64,
-    /// The greatest value of the range that was halved.
-    last: i64,
-}
+use postbop_ir::{LocId, Op};
 
 /// What came of looking for a successor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,19 +60,15 @@ pub enum Goal<'a> {
     Call(&'a [u64], &'a [u64]),
 }
 
-/// The choices of an edge, and the valuation before it.
-pub type Explanation = (Vec<Option<Value>>, Row);
-
-/// How much work on one explanation is done between two looks at the budget.
-const PATIENCE: u64 = 1 << 16;
-
 /// Enumerates successors. All its memory is reused from edge to edge.
 pub struct Expander<'m, 'a> {
-    machine: &'m Machine<'a>,
+    pub(super) machine: &'m Machine<'a>,
     /// The decisions of all enumerations under way, those of the one at hand from `base` on.
-    trail: Vec<Decision>,
-    base: usize,
-    stack: Vec<Val>,
+    pub(super) trail: Trail,
+    pub(super) stack: Vec<Val>,
+    /// How many operators the formulas of the edge have that were run so far, and for each that made a hole, its range.
+    pub(super) ran: usize,
+    ranges: Vec<(i64, i64)>,
     values: Vec<Val>,
     /// The successor: after an update the valuation, after a call the one at the callee's entry.
     pub out: Row,
@@ -107,12 +87,13 @@ pub struct Expander<'m, 'a> {
 impl<'m, 'a> Expander<'m, 'a> {
     /// An expander for the machine's edges.
     pub fn new(machine: &'m Machine<'a>) -> Self {
-        let (trail, stack, values, out, kept) = Default::default();
+        let (stack, values, out, kept) = Default::default();
         Expander {
             machine,
-            trail,
-            base: 0,
+            trail: Trail::default(),
             stack,
+            ran: 0,
+            ranges: Vec::new(),
             values,
             out,
             kept,
@@ -131,8 +112,8 @@ impl<'m, 'a> Expander<'m, 'a> {
     /// The next successor of the enumeration whose trail begins at `mark`. `fresh` says that what is decided now was
     /// not evaluated yet: the enumeration starts, or was paused.
     pub fn next(&mut self, site: Site, mark: usize, fresh: bool) -> Next {
-        self.base = mark;
-        if !fresh && !self.backtrack(mark) {
+        self.trail.turn_to(mark);
+        if !fresh && !self.trail.backtrack(mark) {
             return Next::Nothing;
         }
         let next = self.search(site, mark, Goal::Any);
@@ -143,7 +124,7 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     /// Evaluates until there is a successor or nothing is left to decide above `floor`.
-    fn search(&mut self, site: Site, floor: usize, goal: Goal) -> Next {
+    pub(super) fn search(&mut self, site: Site, floor: usize, goal: Goal) -> Next {
         while self.work < self.pause_at {
             self.evaluations += 1;
             self.work += 1;
@@ -151,7 +132,7 @@ impl<'m, 'a> Expander<'m, 'a> {
                 Evaluated::Success => return Next::Found,
                 Evaluated::Needs(hole) => self.halve(site, hole),
                 Evaluated::Blocked => {
-                    if !self.backtrack(floor) {
+                    if !self.trail.backtrack(floor) {
                         return Next::Nothing;
                     }
                 }
@@ -160,51 +141,34 @@ impl<'m, 'a> Expander<'m, 'a> {
         Next::Paused
     }
 
-    fn backtrack(&mut self, mark: usize) -> bool {
-        while self.trail.len() > mark {
-            let decision = self.trail.last_mut().expect("above the mark");
-            if decision.hi < decision.last {
-                (decision.lo, decision.hi) = (decision.hi + 1, decision.last);
-                return true;
-            }
-            self.trail.pop();
-        }
-        false
-    }
-
     fn halve(&mut self, site: Site, hole: u32) {
         let Val { lo, hi: last, .. } = self.hole(site, hole);
         debug_assert!(lo < last, "a hole that is needed has values to choose from");
         // The distance may not fit in 63 bits with a sign.
         let hi = lo + ((last as i128 - lo as i128) / 2) as i64;
-        self.trail.push(Decision { hole, lo, hi, last });
+        self.trail.push(hole, lo, hi, last);
     }
 
     /// Binds an open field before the enumeration starts.
-    fn bind(&mut self, field: usize, value: i64) {
-        self.trail.push(Decision { hole: field as u32, lo: value, hi: value, last: value });
+    pub(super) fn bind(&mut self, field: usize, value: i64) {
+        self.trail.push(field as u32, value, value, value);
     }
 
-    /// The decision on a hole, if there is one.
-    fn decided(&self, hole: u32) -> Option<&Decision> {
-        self.trail[self.base..].iter().rev().find(|decision| decision.hole == hole)
-    }
-
-    /// All values of a hole. Holes are numbered: fields first, then choices.
-    fn range(site: Site, hole: u32) -> (i64, i64) {
-        match site.fields.get(hole as usize) {
-            Some(field) => field.range(),
-            None => {
-                let ty = site.edge.choices[hole as usize - site.fields.len()];
-                (ty.min().get(), ty.max().get())
-            }
+    /// All values of a hole. Holes are numbered: fields first, then choices, then operators.
+    fn range(&self, site: Site, hole: u32) -> (i64, i64) {
+        if let Some(field) = site.fields.get(hole as usize) {
+            return field.range();
+        }
+        let at = hole as usize - site.fields.len();
+        match site.edge.choices.get(at) {
+            Some(ty) => (ty.min().get(), ty.max().get()),
+            None => self.ranges[at - site.edge.choices.len()],
         }
     }
 
-    fn hole(&self, site: Site, hole: u32) -> Val {
-        let narrowed = self.decided(hole);
-        let (lo, hi) =
-            narrowed.map_or_else(|| Self::range(site, hole), |decision| (decision.lo, decision.hi));
+    pub(super) fn hole(&self, site: Site, hole: u32) -> Val {
+        let narrowed = self.trail.decided(hole);
+        let (lo, hi) = narrowed.map_or_else(|| self.range(site, hole), |decision| (decision.lo, decision.hi));
         if lo == hi { Val::known(lo) } else { Val { lo, hi, hole, whole: narrowed.is_none() } }
     }
 
@@ -215,36 +179,54 @@ impl<'m, 'a> Expander<'m, 'a> {
 
     fn run(&mut self, site: Site, formula: &Formula) -> Val {
         self.stack.clear();
-        self.work += formula.len() as u64 * (1 + (self.trail.len() - self.base) as u64 / 8);
+        self.work += formula.len() as u64;
         for &ins in formula {
-            let value = match ins {
-                Ins::Const(_, value) => Val::known(value),
-                Ins::Field(at) => self.field(site, at as usize),
-                Ins::Next(at, _) => self.values[at as usize],
-                Ins::Choice(at) => self.hole(site, site.fields.len() as u32 + at),
-                Ins::Apply(op) => self.apply(op),
-            };
+            let value = self.result(site, ins);
+            self.ran += 1;
             self.stack.push(value);
         }
         self.stack.pop().expect("a formula is not empty")
     }
 
-    fn apply(&mut self, op: Op) -> Val {
-        let mut pop = || self.stack.pop().expect("operands come first");
-        match op {
-            Op::Not | Op::Neg(_) => unary(op, pop()),
-            Op::Ite => {
-                let (b, a, c) = (pop(), pop(), pop());
-                ite(c, a, b)
-            }
-            _ => {
-                let (b, a) = (pop(), pop());
-                binary(op, a, b)
-            }
+    /// The value of an instruction, whose operands are taken from the stack.
+    pub(super) fn result(&mut self, site: Site, ins: Ins) -> Val {
+        match ins {
+            Ins::Const(_, value) => Val::known(value),
+            Ins::Field(at) => self.field(site, at as usize),
+            // It may be mentioned several times, so that nothing that is made of it is free.
+            Ins::Next(at, _) => Val { whole: false, ..self.values[at as usize] },
+            Ins::Choice(at) => self.hole(site, site.fields.len() as u32 + at),
+            Ins::Apply(op) => self.apply(site, op),
         }
     }
 
+    fn apply(&mut self, site: Site, op: Op) -> Val {
+        let operands = self.stack.len() - op.arity();
+        let free = |value: Val| value.whole && value.hole as usize >= site.fields.len();
+        let value = match (independent::hole(op, &self.stack[operands..], free), &self.stack[operands..]) {
+            (Some(range), _) => {
+                if self.ranges.len() <= self.ran {
+                    self.ranges.resize(self.ran + 1, (0, 0));
+                }
+                self.ranges[self.ran] = range;
+                self.hole(site, Self::made(site, self.ran))
+            }
+            (None, &[a]) => unary(op, a),
+            (None, &[a, b]) => binary(op, a, b),
+            (None, &[c, a, b]) => ite(c, a, b),
+            _ => unreachable!("operators have up to three operands"),
+        };
+        self.stack.truncate(operands);
+        value
+    }
+
+    /// The hole that an operator makes, by its number among all instructions of the edge.
+    pub(super) fn made(site: Site, at: usize) -> u32 {
+        (site.fields.len() + site.edge.choices.len() + at) as u32
+    }
+
     fn evaluate(&mut self, site: Site, goal: Goal) -> Evaluated {
+        self.ran = 0;
         let result = match &site.edge.code {
             Code::Update { sets, guard } => self.update(site, sets, guard.as_ref(), goal),
             Code::Call(call) => self.call(site, call, goal),
@@ -284,11 +266,7 @@ impl<'m, 'a> Expander<'m, 'a> {
         self.out.clear();
         self.out.extend_from_slice(site.row);
         self.only = sets.iter().all(|set| !set.live);
-        for at in self.base..self.trail.len() {
-            self.pass(site, at, |machine, field| {
-                machine.is_live(site.to, field) && !sets.iter().any(|set| set.field == field)
-            })?;
-        }
+        self.pass(site, sets)?;
         for (at, set) in sets.iter().enumerate().filter(|(_, set)| set.live) {
             let value = self.values[at];
             let free = |field: usize| {
@@ -303,20 +281,20 @@ impl<'m, 'a> Expander<'m, 'a> {
         Ok(())
     }
 
-    /// Carries the decision on a field over to the successor, where the field still matters: it must be one value.
-    fn pass(&mut self, site: Site, at: usize, matters: impl Fn(&Machine, usize) -> bool) -> Result<(), u32> {
-        let decision = self.trail[at];
-        let field = decision.hole as usize;
-        let latest = !self.trail[at + 1..].iter().any(|later| later.hole == decision.hole);
-        if field >= site.fields.len() || !latest || site.fields[field].get(site.row).is_some() {
-            return Ok(());
-        }
-        if matters(self.machine, field) {
-            if decision.lo < decision.hi {
-                return Err(decision.hole);
+    /// Carries the decisions on fields over to the successor, where the fields still matter: each must be one value.
+    fn pass(&mut self, site: Site, sets: &[Set]) -> Result<(), u32> {
+        for decision in self.trail.latest() {
+            let at = decision.hole as usize;
+            let Some(field) = site.fields.get(at).filter(|field| field.get(site.row).is_none()) else {
+                continue;
+            };
+            if self.machine.is_live(site.to, at) && !sets.iter().any(|set| set.field == at) {
+                if decision.lo < decision.hi {
+                    return Err(decision.hole);
+                }
+                self.only = false;
+                field.set(&mut self.out, Some(decision.lo));
             }
-            self.only = false;
-            site.fields[field].set(&mut self.out, Some(decision.lo));
         }
         Ok(())
     }
@@ -399,66 +377,6 @@ impl<'m, 'a> Expander<'m, 'a> {
             value if value.single() => Ok(Some(value.lo)),
             value if value.whole => Ok(None),
             value => Err(value.hole),
-        }
-    }
-
-    /// Finds what must have gone into an edge for the goal to come out: the choices, and the valuation before with
-    /// every open field bound that matters. `None` if nothing can have.
-    pub fn explain(&mut self, site: Site, goal: Goal, budget: &Budget) -> Result<Option<Explanation>, Why> {
-        self.trail.clear();
-        self.base = 0;
-        self.bind_goal(site, goal);
-        let floor = self.mark();
-        loop {
-            self.pause_at = self.work + PATIENCE;
-            match self.search(site, floor, goal) {
-                Next::Found => return Ok(Some(self.explanation(site))),
-                Next::Nothing => return Ok(None),
-                Next::Paused => budget.check_writing()?,
-            }
-        }
-    }
-
-    fn explanation(&self, site: Site) -> Explanation {
-        let choice = |at: usize| {
-            let value = self.hole(site, (site.fields.len() + at) as u32);
-            value.single().then(|| Value::new(value.lo))
-        };
-        let choices = (0..site.edge.choices.len()).map(choice).collect();
-        let mut row = Row::from_slice(site.row);
-        for (at, field) in site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none()) {
-            let value = self.hole(site, at as u32);
-            if value.single() {
-                field.set(&mut row, Some(value.lo));
-            }
-        }
-        (choices, row)
-    }
-
-    /// A field that goes through an edge unchanged must have been what the goal says it is.
-    fn bind_goal(&mut self, site: Site, goal: Goal) {
-        let open = |field: usize| site.fields[field].get(site.row).is_none();
-        match (&site.edge.code, goal) {
-            (Code::Update { sets, .. }, Goal::Row(goal)) => {
-                for (at, field) in site.fields.iter().enumerate() {
-                    if let (true, Some(value)) = (open(at), field.get(goal))
-                        && !sets.iter().any(|set| set.field == at)
-                    {
-                        self.bind(at, value);
-                    }
-                }
-            }
-            (Code::Call(call), Goal::Call(entry, kept)) => {
-                let there = &self.machine.layout(call.like).fields;
-                let passed = call.globals.iter().map(|&(here, at, _)| (here, there[at].get(entry)));
-                let waiting = call.kept.iter().map(|&here| (here, site.fields[here].get(kept)));
-                for (field, value) in passed.chain(waiting) {
-                    if let (true, Some(value)) = (open(field), value) {
-                        self.bind(field, value);
-                    }
-                }
-            }
-            _ => {}
         }
     }
 }

@@ -15,7 +15,8 @@
 //! walked once for each exit and goal.
 
 use super::code::Machine;
-use super::expand::{Expander, Explanation, Goal, Site};
+use super::expand::{Expander, Goal, Site};
+use super::explain::Explanation;
 use super::layout::Row;
 use crate::budget::Budget;
 use crate::encode::memo::Memo;

@@ -133,7 +133,7 @@ fn number(op: Op, a: i64, b: i64) -> i64 {
 
 /// Keeps the low bits. This engine has its own arithmetic: it is judged against that of `ir`. Who computes with unbounded integers
 /// has seen before that they fit.
-fn wrapped(ty: Type, value: i128) -> i64 {
+pub fn wrapped(ty: Type, value: i128) -> i64 {
     let Some(bits) = ty.bits() else {
         return i64::try_from(value).expect("an unbounded integer that fits");
     };
