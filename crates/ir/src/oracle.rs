@@ -19,7 +19,7 @@
 
 mod recur;
 
-pub use recur::recur;
+pub use recur::{endless, recur};
 
 use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;

@@ -9,7 +9,7 @@ use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
 use crate::stack::deep;
 use crate::{ALLOCATOR, Output, Status, properties};
-use postbop_engine::{Answer, Budget, EngineChoice, Product, Report, Verdict, Why, verify};
+use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -142,12 +142,12 @@ impl<'a> Checking<'a> {
     }
 
     /// The answer about a formula or a monitor.
-    fn watch(&self, input: &Input, product: &Product, sheet: &mut Sheet<'a>) -> Report {
+    fn watch(&self, input: &Input, product: &Wrapped, sheet: &mut Sheet<'a>) -> Report {
         let (choice, budget) = (self.choice, self.budget);
         let queries = [product.query.clone()];
-        let task = Task { first: self.args.first, ..Task::new(product.program(), &queries) };
+        let task = Task { first: self.args.first, ..Task::new(&product.program, &queries) };
         let mut observer = Translated { product, observer: Printer::new(input, sheet) };
-        on_deep_stack(product.program(), move || verify(&task, choice, budget, &mut observer))
+        on_deep_stack(&product.program, move || verify(&task, choice, budget, &mut observer))
     }
 
     fn verify(

@@ -5,10 +5,12 @@
 //! translation without the steps that stand for none is a run of the program.
 
 use crate::threads::build::assignment;
+use crate::verdict::Why;
+use postbop_ir::replay::{Changes, complete};
 use postbop_ir::trace::Known;
 use postbop_ir::{
-    Action, Builder, EdgeId, Expr, Id, LocId, ProcId, Program, Segment, SegmentId, Span, Step, Table, Trace,
-    VarId,
+    Action, Ask, Builder, EdgeId, Expr, Id, LocId, Position, ProcId, Program, Query, Repeat, Segment,
+    SegmentId, Span, Step, Table, Trace, VarId,
 };
 
 /// A translation under construction.
@@ -21,12 +23,14 @@ pub struct Draft<'a> {
     meanings: Table<EdgeId, Option<EdgeId>>,
 }
 
-/// A finished translation.
+/// A finished translation, and the question about it that stands for one about the program.
 pub struct Wrapped<'a> {
     /// The program.
     pub source: &'a Program,
     /// The translation.
     pub program: Program,
+    /// What is asked about the translation.
+    pub query: Query,
     meanings: Table<EdgeId, Option<EdgeId>>,
 }
 
@@ -74,12 +78,46 @@ impl<'a> Draft<'a> {
     }
 
     /// The finished translation, which starts in this procedure.
-    pub fn finish(self, start: ProcId) -> Wrapped<'a> {
-        Wrapped { source: self.source, program: self.out.finish(start), meanings: self.meanings }
+    pub fn finish(self, start: ProcId, query: Query) -> Wrapped<'a> {
+        Wrapped { source: self.source, program: self.out.finish(start), query, meanings: self.meanings }
     }
 }
 
 impl Wrapped<'_> {
+    /// A run of the translation as one of the program, and how the program plays it. A run that goes on for ever after the
+    /// program has ended is told to its end.
+    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<Changes>), Why> {
+        let bug = |what: &str| Why::EngineBug(format!("a run of the translation {what}"));
+        let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
+        // The first step of a run sets variables, the second calls main.
+        let called = context.steps.get(1);
+        let call = called.and_then(|called| called.call);
+        let segments = self.segments(trace);
+        let mut own = match call {
+            // The program has ended: its run is that of the completed call.
+            Some(call) => {
+                let segment = &segments[call];
+                let initial = self.initial(trace, &segment.entry);
+                let steps = segment.steps.clone();
+                Trace::sequential(segments, initial, steps)
+            }
+            None => {
+                let initial = self.initial(trace, called.map_or(&[], |called| called.locals()));
+                Trace::sequential(segments, initial, self.steps(&context.steps))
+            }
+        };
+        if let (None, Some(Repeat { from, head })) = (call, &trace.repeats) {
+            let before = self.steps(&context.steps[..from.step as usize]).len() as u32;
+            let from = Position { step: before, ..*from };
+            own.repeats = Some(Repeat { from, head: self.own(head) });
+        }
+        let all = self.source.locs().ids().collect();
+        let ask = if own.repeats.is_some() { Ask::Recur(all) } else { Ask::Reach(all) };
+        let played = complete(self.source, &mut own, &ask, &mut || true);
+        let contexts = played.map_err(|rejected| bug(&format!("is none of the program: {rejected}")))?;
+        Ok((own, contexts))
+    }
+
     /// The values of variables of the program.
     fn own(&self, known: &[(VarId, postbop_ir::Value)]) -> Known {
         known.iter().copied().filter(|(var, _)| var.index() < self.source.vars().len()).collect()
