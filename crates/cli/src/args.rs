@@ -198,6 +198,10 @@ pub struct Check {
     /// That every run comes to an end; with a procedure, that every activation of it does
     #[arg(long, value_name = "PROC", value_parser = procedure)]
     pub terminates: Option<Option<String>>,
+    /// That no run gets stuck: of a program with threads, that some thread can always move until all have ended; of a sequential
+    /// program, that every `assume` lets a run go on
+    #[arg(long)]
+    pub deadlock: bool,
     /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
     /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]

@@ -70,6 +70,7 @@
 
 mod assumptions;
 mod budget;
+mod deadlock;
 mod encode;
 mod engine;
 mod explicit;
@@ -88,6 +89,7 @@ mod verdict;
 mod verify;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use deadlock::{DEADLOCK, deadlock};
 pub use encode::prepared::Prepared;
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
 pub use skeleton::{Bone, Skeleton};

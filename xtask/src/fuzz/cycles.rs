@@ -5,8 +5,8 @@
 //! questions must agree; the way to an answer replays each lasso.
 
 use super::{Finding, Score};
-use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify, within};
-use postbop_ir::oracle::{endless, recur};
+use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, deadlock, engines, verify, within};
+use postbop_ir::oracle::{endless, recur, stuck};
 use postbop_ir::{LocId, ProcId, Program, Query, Task, Trace};
 use std::time::Duration;
 
@@ -51,6 +51,30 @@ pub fn examine(program: &Program, only: Option<&str>) -> Finding {
             });
         match found {
             Ok(late) => score.note(name, recurs.len() + endless.len() - late, late),
+            Err(what) => return Finding::Wrong(format!("engine {name}: {what}")),
+        }
+    }
+    Finding::Agreed(score)
+}
+
+/// Asks the oracle and the engines whether a run of a sequential program gets stuck.
+pub fn examine_stuck(program: &Program, only: Option<&str>) -> Finding {
+    let (Ok(stuck), Ok(wrapped)) = (stuck(program, FACTS), deadlock(program)) else {
+        return Finding::Agreed(Score::default());
+    };
+    let mut score = Score { reachable: usize::from(stuck), ..Score::default() };
+    score.unreachable = 1 - score.reachable;
+    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
+    for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let queries = [wrapped.query.clone()];
+        let found = compare(&Task::new(&wrapped.program, &queries), &[stuck], choice, &mut |trace| {
+            wrapped.back(trace).map(|_| ()).map_err(|why| why.to_string())
+        });
+        match found {
+            Ok(late) => score.note(name, 1 - late, late),
             Err(what) => return Finding::Wrong(format!("engine {name}: {what}")),
         }
     }

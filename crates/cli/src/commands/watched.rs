@@ -1,4 +1,5 @@
-//! Room `cli/commands`: properties whose questions are about a translation of the program: `check --ltl`, `--monitor` and `--terminates PROC`.
+//! Room `cli/commands`: properties whose questions are about a translation of the program: `check --ltl`, `--monitor`,
+//! `--terminates PROC` and `--deadlock`.
 //!
 //! A formula is negated and becomes an automaton; a monitor is one, and so is a file in the Hanoi omega-automata format. What is
 //! checked is that no run of the program is accepted. The engines are asked about the product of program and automaton, and
@@ -8,7 +9,9 @@ use crate::args::Check;
 use crate::input::{Input, bytes};
 use crate::report::diagnostics::{Shown, render};
 use crate::{Output, Status};
-use postbop_engine::{Accepts, Answer, Budget, Observer, Progress, Verdict, Wrapped, product, within};
+use postbop_engine::{
+    Accepts, Answer, Budget, Observer, Progress, Unsupported, Verdict, Wrapped, deadlock, product, within,
+};
 use postbop_front::temporal::{Atom, Automaton, hoa, ltl, monitor};
 use postbop_front::{Diagnostic, LineIndex, Names};
 use std::path::Path;
@@ -45,6 +48,12 @@ pub fn properties<'i>(
     let mut wrapped: Vec<Wrapped> = all.iter().map(product).collect();
     if let Some(Some(proc)) = &args.terminates {
         wrapped.push(of_activations(proc, input, output)?);
+    }
+    if args.deadlock {
+        wrapped.push(deadlock(&input.program).map_err(|Unsupported(what)| {
+            output.error(&format!("{}: not supported: {what}", input.name()));
+            Status::Unknown
+        })?);
     }
     Ok(wrapped)
 }
@@ -121,7 +130,11 @@ impl<O: Observer> Observer for Translated<'_, '_, O> {
                 Ok((trace, changes)) => {
                     (answer.verdict, answer.changes) = (Verdict::Violated(trace), changes)
                 }
-                Err(why) => answer.verdict = Verdict::Unknown(why),
+                // What is not known is told at the end.
+                Err(why) => {
+                    answer.verdict = Verdict::Unknown(why);
+                    return;
+                }
             }
         }
         self.observer.answer(query, answer);
