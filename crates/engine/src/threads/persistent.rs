@@ -7,8 +7,8 @@
 //! other. Then every run to a deadlock has a step of a thread in the set, and that step could as well have come first. So it is enough to let
 //! the threads of one persistent set go on, as long as one of them can move for sure.
 //!
-//! What a thread can ever do is read off the control flow: all that is mentioned from its location on, and from where the calls on its stack return
-//! to. What it does next is what it does until it can be left again.
+//! What a thread does next is what it does until it can be left again. What the others can do meanwhile is read off their control flow from where they are. A
+//! variable that none of them may have written yet has the value that it has now, so a thread that has to wait for a thread of the set is known to do so.
 //!
 //! # Paper
 //!
@@ -17,13 +17,14 @@
 //!
 //! # Cost
 //!
-//! For each configuration the square of the number of threads, times the words that hold a bit for each shared variable.
+//! For each configuration, and each thread with which a set may begin, a walk through the code of the others.
 
 use super::configurations::Store;
 use super::resume_points::shared;
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::expand::{Expander, Next, Site};
-use postbop_ir::{Action, EdgeId, LocId, ProcId, Program, Table, ThreadId, VarId};
+use postbop_ir::eval::{Cell, Env, eval};
+use postbop_ir::{Action, EdgeId, LocId, ProcId, Program, Table, ThreadId, Value, VarId};
 use postbop_kit::bits;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -41,10 +42,8 @@ pub struct Persistent<'m, 'a> {
     leavable: Table<LocId, bool>,
     /// The procedures by which threads ask about each other: they change nothing.
     asks: Table<ProcId, bool>,
-    /// For each location what can happen in its procedure from there on, calls included.
-    future: Table<LocId, Access>,
-    /// For locations what happens next, and whether the procedure may return then.
-    next: HashMap<LocId, (Access, bool)>,
+    /// For locations what happens next.
+    next: HashMap<LocId, Access>,
 }
 
 impl<'m, 'a> Persistent<'m, 'a> {
@@ -59,12 +58,8 @@ impl<'m, 'a> Persistent<'m, 'a> {
         let shared: HashMap<VarId, usize> = shared.into_iter().zip(0..).collect();
         let words = bits::words(shared.len());
         let leavable = program.locs().pairs().map(|(id, loc)| noticed[id] && !loc.inner).collect();
-        let (future, next) = (Table::new(), HashMap::default());
-        let expander = Expander::new(machine);
-        let mut persistent =
-            Persistent { program, machine, expander, shared, words, leavable, asks, future, next };
-        persistent.future = persistent.futures();
-        Some(persistent)
+        let (expander, next) = (Expander::new(machine), HashMap::default());
+        Some(Persistent { program, machine, expander, shared, words, leavable, asks, next })
     }
 
     fn none(&self) -> Access {
@@ -88,6 +83,11 @@ impl<'m, 'a> Persistent<'m, 'a> {
         access
     }
 
+    /// Whether a thread starts in a procedure. Nothing calls it.
+    fn is_main(&self, proc: ProcId) -> bool {
+        self.program.threads().iter().any(|thread| thread.main == proc)
+    }
+
     /// Whether an edge calls a procedure that asks about other threads.
     fn is_ask(&self, id: EdgeId) -> bool {
         matches!(self.program.edges()[id].action, Action::Call { callee, .. } if self.asks[callee])
@@ -99,37 +99,10 @@ impl<'m, 'a> Persistent<'m, 'a> {
         !after.is_empty() && after.iter().all(|&edge| self.is_ask(edge))
     }
 
-    /// What can happen from each location on.
-    fn futures(&self) -> Table<LocId, Access> {
-        let program = self.program;
-        let mut whole: Table<ProcId, Access> = Table::filled(program.procs().len(), self.none());
-        let mut future: Table<LocId, Access> = Table::filled(program.locs().len(), self.none());
-        let own: Vec<Access> = program.edges().ids().map(|id| self.access(id)).collect();
-        loop {
-            let mut grew = false;
-            for ((id, edge), access) in program.edges().pairs().zip(&own) {
-                let mut more = access.clone();
-                bits::union(&mut more, &future[edge.to]);
-                if let Action::Call { callee, .. } = edge.action
-                    && !self.is_ask(id)
-                {
-                    bits::union(&mut more, &whole[callee]);
-                }
-                grew |= bits::union(&mut future[edge.from], &more);
-            }
-            for (id, proc) in program.procs().pairs() {
-                grew |= bits::union(&mut whole[id], &future[proc.entry]);
-            }
-            if !grew {
-                return future;
-            }
-        }
-    }
-
-    /// What happens from a location on until the thread can be left again, and whether its procedure may return before.
-    fn next(&mut self, loc: LocId) -> &(Access, bool) {
+    /// What happens from a location on until the thread can be left again: anything, if its procedure may return before.
+    fn next(&mut self, loc: LocId) -> &Access {
         if !self.next.contains_key(&loc) {
-            let (mut access, mut returns) = (self.none(), false);
+            let mut access = self.none();
             let mut seen = HashSet::from_iter([loc]);
             let mut work = vec![loc];
             while let Some(here) = work.pop() {
@@ -140,7 +113,9 @@ impl<'m, 'a> Persistent<'m, 'a> {
                         Action::Call { .. } if self.is_ask(id) => continue,
                         Action::Call { callee, .. } => self.program.procs()[callee].entry,
                         Action::Return(_) => {
-                            returns = true;
+                            if !self.is_main(self.program.locs()[here].proc) {
+                                access.fill(u64::MAX);
+                            }
                             continue;
                         }
                         _ => edge.to,
@@ -150,65 +125,58 @@ impl<'m, 'a> Persistent<'m, 'a> {
                     }
                 }
             }
-            self.next.insert(loc, (access, returns));
+            self.next.insert(loc, access);
         }
         &self.next[&loc]
-    }
-
-    /// The location of a thread in a configuration, and what it can ever do from there on.
-    fn ahead(&self, store: &Store, id: u32, thread: usize) -> (LocId, Access) {
-        let Some(top) = store.stack(id, thread) else {
-            let main = self.program.threads()[ThreadId(thread as u32)].main;
-            let entry = self.program.procs()[main].entry;
-            return (entry, self.future[entry].clone());
-        };
-        let mut frame = store.frame(top);
-        let loc = frame.loc;
-        let mut future = self.future[loc].clone();
-        while let Some((caller, call)) = frame.caller {
-            frame = store.frame(caller);
-            bits::union(&mut future, &self.access(call));
-            bits::union(&mut future, &self.future[frame.loc]);
-        }
-        (loc, future)
     }
 
     /// For each thread whether it has to go on from a configuration; none if all have to.
     pub fn threads(&mut self, store: &Store, id: u32) -> Option<Vec<bool>> {
         let count = self.program.threads().len();
-        let ahead: Vec<(LocId, Access)> = (0..count).map(|thread| self.ahead(store, id, thread)).collect();
-        let mut next: Vec<Access> = Vec::with_capacity(count);
-        for (loc, future) in &ahead {
-            let (access, returns) = self.next(*loc);
-            next.push(if *returns { future.clone() } else { access.clone() });
-        }
-        let words = self.words;
-        let conflicts = |one: &Access, other: &Access| {
-            let (read, written) = one.split_at(words);
-            let (others_read, others_written) = other.split_at(words);
-            let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(a, b)| a & b != 0);
-            meet(written, others_read) || meet(written, others_written) || meet(read, others_written)
-        };
+        let locs: Vec<LocId> = (0..count).map(|thread| self.loc(store, id, thread)).collect();
+        let next: Vec<Access> = locs.iter().map(|&loc| self.next(loc).clone()).collect();
         let mut best: Option<(usize, Vec<bool>)> = None;
         for first in 0..count {
+            let least = best.as_ref().map_or(count, |(size, _)| *size);
+            if least == 1 || !self.moves_for_sure(store, id, first, locs[first]) {
+                continue;
+            }
             let mut set = vec![false; count];
             set[first] = true;
-            let mut work = vec![first];
-            while let Some(one) = work.pop() {
-                for other in 0..count {
-                    if !set[other] && conflicts(&next[one], &ahead[other].1) {
-                        set[other] = true;
-                        work.push(other);
-                    }
+            let mut size = 1;
+            while size < least {
+                let others = Others::new(self, store, id, &set).run();
+                let meets = |other: &usize| {
+                    let members = (0..count).filter(|&member| set[member]);
+                    !set[*other]
+                        && members.into_iter().any(|member| self.conflict(&next[member], &others[*other]))
+                };
+                let more: Vec<usize> = (0..count).filter(meets).collect();
+                if more.is_empty() {
+                    best = Some((size, set));
+                    break;
                 }
-            }
-            let size = set.iter().filter(|member| **member).count();
-            let better = size < best.as_ref().map_or(count, |(size, _)| *size);
-            if better && self.moves_for_sure(store, id, first, ahead[first].0) {
-                best = Some((size, set));
+                size += more.len();
+                more.into_iter().for_each(|other| set[other] = true);
             }
         }
         best.map(|(_, set)| set)
+    }
+
+    /// Whether one writes what the other mentions.
+    fn conflict(&self, one: &Access, other: &Access) -> bool {
+        let (read, written) = one.split_at(self.words);
+        let (others_read, others_written) = other.split_at(self.words);
+        let meet = |a: &[u64], b: &[u64]| a.iter().zip(b).any(|(a, b)| a & b != 0);
+        meet(written, others_read) || meet(read, others_written)
+    }
+
+    /// The location of a thread in a configuration.
+    fn loc(&self, store: &Store, id: u32, thread: usize) -> LocId {
+        match store.stack(id, thread) {
+            Some(top) => store.frame(top).loc,
+            None => self.program.procs()[self.program.threads()[ThreadId(thread as u32)].main].entry,
+        }
     }
 
     /// Whether a thread can move whatever the values are that are left open.
@@ -232,6 +200,112 @@ impl<'m, 'a> Persistent<'m, 'a> {
             while can && self.expander.next(site, mark, false) == Next::Found {}
             !can
         })
+    }
+}
+
+/// What the threads outside of a set can do while those in it stand still.
+struct Others<'p, 'm, 'a> {
+    from: &'p Persistent<'m, 'a>,
+    /// The values of globals, as long as none of these threads can have changed them.
+    values: HashMap<VarId, Value>,
+    /// For each thread the locations that it may come to, and where its stack returns to.
+    reached: Vec<HashSet<LocId>>,
+    callers: Vec<Vec<(LocId, EdgeId)>>,
+    found: Vec<Access>,
+}
+
+impl Env for Others<'_, '_, '_> {
+    fn current(&self, var: VarId) -> Cell {
+        self.values.get(&var).map_or(Cell::Any, |&value| Cell::Known(value))
+    }
+    fn next(&self, _: VarId) -> Cell {
+        Cell::Any
+    }
+}
+
+impl<'p, 'm, 'a> Others<'p, 'm, 'a> {
+    fn new(from: &'p Persistent<'m, 'a>, store: &Store, id: u32, set: &[bool]) -> Self {
+        let program = from.program;
+        let fields = &from.machine.layout(program.threads()[ThreadId(0)].main).fields;
+        let known = program.globals().zip(fields).map(|(var, field)| (var, field.value(store.globals(id))));
+        let values = known.filter_map(|(var, value)| Some((var, value?))).collect();
+        let mut others = Others { from, values, reached: Vec::new(), callers: Vec::new(), found: Vec::new() };
+        for (thread, inside) in set.iter().enumerate() {
+            let start = (!inside).then(|| from.loc(store, id, thread));
+            others.reached.push(start.into_iter().collect());
+            let mut callers = Vec::new();
+            let mut frame = store.stack(id, thread).map(|top| store.frame(top));
+            while let Some((caller, call)) = frame.and_then(|frame| frame.caller) {
+                callers.push((store.frame(caller).loc, call));
+                frame = Some(store.frame(caller));
+            }
+            others.callers.push(callers);
+            others.found.push(from.none());
+        }
+        others
+    }
+
+    /// What each thread may mention.
+    fn run(mut self) -> Vec<Access> {
+        let program = self.from.program;
+        let mut taken: HashSet<EdgeId> = HashSet::default();
+        loop {
+            let mut grew = false;
+            for thread in 0..self.reached.len() {
+                let mut work: Vec<LocId> = self.reached[thread].iter().copied().collect();
+                while let Some(loc) = work.pop() {
+                    for &id in program.leaving(loc) {
+                        let asks = self.from.is_ask(id) || self.from.is_wait(id);
+                        if asks || taken.contains(&id) || !self.is_possible(id) {
+                            continue;
+                        }
+                        taken.insert(id);
+                        grew = true;
+                        self.take(thread, id, &mut work);
+                    }
+                }
+            }
+            if !grew {
+                return self.found;
+            }
+        }
+    }
+
+    /// Whether the condition of an edge may be true.
+    fn is_possible(&self, id: EdgeId) -> bool {
+        let action = &self.from.program.edges()[id].action;
+        let condition = match action {
+            Action::Assume(condition) => Some(condition),
+            Action::Assign { constraint, .. } => constraint.as_ref(),
+            _ => None,
+        };
+        let value = condition.map(|condition| eval(condition, self, &mut std::iter::empty()));
+        !matches!(value, Some(Ok(Cell::Known(Value::FALSE))))
+    }
+
+    /// A thread may take an edge.
+    fn take(&mut self, thread: usize, id: EdgeId, work: &mut Vec<LocId>) {
+        let program = self.from.program;
+        let edge = &program.edges()[id];
+        bits::union(&mut self.found[thread], &self.from.access(id));
+        for var in edge.action.writes() {
+            self.values.remove(&var);
+        }
+        let mut next = vec![edge.to];
+        match edge.action {
+            Action::Call { callee, .. } => next.push(program.procs()[callee].entry),
+            Action::Return(_) => {
+                for (loc, call) in std::mem::take(&mut self.callers[thread]) {
+                    bits::union(&mut self.found[thread], &self.from.access(call));
+                    for var in program.edges()[call].action.writes() {
+                        self.values.remove(&var);
+                    }
+                    next.push(loc);
+                }
+            }
+            _ => {}
+        }
+        work.extend(next.into_iter().filter(|&loc| self.reached[thread].insert(loc)));
     }
 }
 
