@@ -56,6 +56,8 @@ pub enum Kind {
     Many(Duration),
     /// Sequential ones with these features, and runs that go on for ever.
     Cycles(Features),
+    /// Sequential ones with these features and, as many, programs with threads; whether a run gets stuck.
+    Deadlock(Features, Duration),
     /// Concurrent pushdown systems, and how long an engine may take for one question about one.
     Pushdown(Duration),
     /// Pushdown systems with variables, and how long an engine may take for one question about one.
@@ -67,7 +69,8 @@ impl Kind {
     pub fn program(self, seed: u64) -> String {
         match self {
             Kind::Sequential(features) | Kind::Cycles(features) => generate::program(seed, features),
-            Kind::Threads(_) => generate::threads(seed),
+            Kind::Deadlock(features, _) if seed.is_multiple_of(2) => generate::program(seed, features),
+            Kind::Threads(_) | Kind::Deadlock(..) => generate::threads(seed),
             Kind::Long(_) => generate::long(seed),
             Kind::Many(_) => generate::many(seed),
             Kind::Pushdown(_) => generate::pushdown(seed),
@@ -91,6 +94,10 @@ impl Kind {
         match self {
             Kind::Threads(patience) => threads::examine(&program, &queries, patience),
             Kind::Cycles(_) => cycles::examine(&program, only),
+            Kind::Deadlock(_, patience) => match program.is_sequential() {
+                true => cycles::examine_stuck(&program, only),
+                false => threads::examine_deadlock(&program, patience),
+            },
             Kind::Long(patience) | Kind::Many(patience) => {
                 let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience), only };
                 examine_program(&program, &queries, effort)

@@ -123,6 +123,9 @@ struct Other {
     /// Runs that go on for ever
     #[arg(long)]
     cycles: bool,
+    /// Runs that get stuck, with and without threads
+    #[arg(long)]
+    deadlock: bool,
     /// Concurrent pushdown systems
     #[arg(long)]
     pushdown: bool,
@@ -140,6 +143,7 @@ impl Other {
             Other { long: true, .. } => Kind::Long(or(fuzz::LONG_PATIENCE)),
             Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
             Other { cycles: true, .. } => Kind::Cycles(features),
+            Other { deadlock: true, .. } => Kind::Deadlock(features, or(fuzz::PATIENCE)),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
             Other { moped: true, .. } => Kind::Moped(or(fuzz::LONG_PATIENCE)),
             _ => Kind::Sequential(features),

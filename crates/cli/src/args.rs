@@ -202,9 +202,13 @@ pub struct Check {
     /// omega-automata format; may be repeated
     #[arg(long, value_name = "FILE")]
     pub monitor: Vec<PathBuf>,
-    /// That every run comes to an end
+    /// That every run comes to an end; with a procedure, that every activation of it does
+    #[arg(long, value_name = "PROC", value_parser = procedure)]
+    pub terminates: Option<Option<String>>,
+    /// That no run gets stuck: of a program with threads, that some thread can always move until all have ended; of a sequential
+    /// program, that every `assume` lets a run go on
     #[arg(long)]
-    pub terminates: bool,
+    pub deadlock: bool,
     /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
     /// that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
@@ -244,7 +248,7 @@ impl Check {
     /// The names of the properties that are asked for.
     pub fn named(&self) -> Vec<String> {
         let fair = self.fair.iter().map(|label| format!("fair:{label}"));
-        let terminates = self.terminates.then(|| "terminates".to_owned());
+        let terminates = matches!(self.terminates, Some(None)).then(|| "terminates".to_owned());
         self.question.target.iter().cloned().chain(fair).chain(terminates).collect()
     }
 }
@@ -309,6 +313,17 @@ fn formula_names() -> clap::builder::PossibleValuesParser {
 
 fn algorithm_names() -> clap::builder::PossibleValuesParser {
     LIBRARY.iter().map(|algorithm| algorithm.name).collect::<Vec<_>>().into()
+}
+
+/// The name of a procedure. A file in its place is the program, which was meant to stand elsewhere.
+fn procedure(text: &str) -> Result<String, String> {
+    match text == "-" || text.contains(['/', '.']) {
+        true => {
+            Err("that is not the name of a procedure; name the program first: `check FILE --terminates`"
+                .into())
+        }
+        false => Ok(text.to_owned()),
+    }
 }
 
 /// The number that a text begins with, its unit, and what follows.

@@ -70,6 +70,7 @@
 
 mod assumptions;
 mod budget;
+mod deadlock;
 mod encode;
 mod engine;
 mod explicit;
@@ -90,11 +91,14 @@ mod verify;
 mod weighted;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use deadlock::{DEADLOCK, deadlock};
 pub use encode::prepared::Prepared;
 pub use engine::{Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
-pub use temporal::product::{Accepts, Product, product};
+pub use temporal::product::{Accepts, product};
+pub use temporal::within::within;
+pub use temporal::wrap::Wrapped;
 pub use threads::script::Script;
 pub use verdict::{Answer, Blocked, Proof, Report, Stats, Verdict, Why};
 pub use verify::{EngineChoice, verify};

@@ -7,7 +7,7 @@
 //! and again is called `fair:LABEL`, and that every run comes to an end `terminates`.
 
 use crate::source::LineIndex;
-use postbop_ir::{Check, CheckKind, Label, LocId, Program, Query};
+use postbop_ir::{Check, CheckKind, Label, LocId, ProcId, Program, Query};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -85,6 +85,17 @@ impl<'a> Names<'a> {
         match name {
             "terminates" => Ok(Query::recur(name, self.program.locs().ids().collect())),
             _ => self.reached(name),
+        }
+    }
+
+    /// The procedures of this name: one, or its copies in several threads. `Err` says what is wrong with the name.
+    pub fn procedures(&self, name: &str) -> Result<Vec<ProcId>, String> {
+        let named =
+            self.program.procs().pairs().filter(|(_, proc)| proc.name == name && !name.starts_with('%'));
+        let named: Vec<ProcId> = named.map(|(id, _)| id).collect();
+        match named.is_empty() {
+            true => Err(format!("there is no procedure `{name}`")),
+            false => Ok(named),
         }
     }
 

@@ -11,6 +11,7 @@
 //! trusted core, to be read in one sitting.
 
 pub mod bfs;
+pub mod blocked;
 pub mod eval;
 pub mod expr;
 pub mod ids;

@@ -19,8 +19,9 @@
 
 mod recur;
 
-pub use recur::recur;
+pub use recur::{endless, recur};
 
+use crate::blocked::{can_move, ends};
 use crate::ids::{EdgeId, LocId, ProcId};
 use crate::length::Length;
 use crate::program::{Action, Program};
@@ -79,6 +80,20 @@ pub fn oracle(
         here.filter_map(|(fact, steps)| Some(entered.get(&fact.entry)?.clone() + steps)).min()
     };
     Ok(targets.iter().map(best).collect())
+}
+
+/// Whether a run gets stuck: it comes to a statement that it cannot get through (see [`crate::blocked`]).
+pub fn stuck(program: &Program, limit: usize) -> Result<bool, TooLarge> {
+    let (derivation, _) = derive_all(program, limit)?;
+    let ends = ends(program);
+    let between =
+        |fact: &&Fact| !ends[fact.loc] && !program.locs()[fact.loc].inner && !program.is_exit(fact.loc);
+    for fact in derivation.steps.keys().filter(between) {
+        if !can_move(program, &derivation.places, fact.loc, &fact.valuation).ok_or(TooLarge)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// All facts, and the entries with which the program starts.

@@ -16,6 +16,7 @@
 //! number of them, are left out, and from then on no location is called unreachable.
 
 use crate::bfs::{Configuration, Pending, next_configurations};
+use crate::blocked::{can_move, ends};
 use crate::ids::{Id, LocId, ProcId, Table, ThreadId, VarId};
 use crate::program::{Edge, Program};
 use crate::step::{Places, Valuation};
@@ -49,6 +50,8 @@ pub enum Answer {
 pub struct Found {
     /// The least number of switches, or rounds, with which each location was reached.
     least: Table<LocId, Option<u32>>,
+    /// The least number with which no thread could move although one waited.
+    deadlock: Option<u32>,
     /// The first number with which something was left out.
     cut: Option<u32>,
 }
@@ -61,8 +64,16 @@ impl Found {
 
     /// What is known of these locations within a schedule of at most so many switches, or rounds.
     pub fn within(&self, locs: &[LocId], most: u32) -> Answer {
-        let least = locs.iter().filter_map(|loc| self.least[*loc]).min().filter(|least| *least <= most);
-        match (least, self.cut.filter(|cut| *cut <= most)) {
+        self.answer(locs.iter().filter_map(|loc| self.least[*loc]).min(), most)
+    }
+
+    /// What is known of deadlocks within a schedule of at most so many switches, or rounds.
+    pub fn deadlock_within(&self, most: u32) -> Answer {
+        self.answer(self.deadlock, most)
+    }
+
+    fn answer(&self, least: Option<u32>, most: u32) -> Answer {
+        match (least.filter(|least| *least <= most), self.cut.filter(|cut| *cut <= most)) {
             (Some(least), None) => Answer::Reached(least),
             (Some(least), Some(cut)) if least <= cut => Answer::Reached(least),
             (None, None) => Answer::Never,
@@ -110,7 +121,8 @@ pub fn interleave(program: &Program, schedule: Schedule, limits: Limits) -> Foun
         places: Places::new(program),
         limits,
         seen: HashSet::new(),
-        found: Found { least: Table::filled(program.locs().len(), None), cut: None },
+        found: Found { least: Table::filled(program.locs().len(), None), deadlock: None, cut: None },
+        ends: ends(program),
         level: 0,
     };
     if !is_small(program, limits.configurations) {
@@ -152,6 +164,7 @@ struct Search<'a> {
     limits: Limits,
     seen: HashSet<Moment>,
     found: Found,
+    ends: Table<LocId, bool>,
     /// The number of switches so far, or of the round.
     level: u32,
 }
@@ -249,10 +262,51 @@ impl Search<'_> {
         all
     }
 
+    /// Whether no thread can move although one waits. A thread that has not run yet can, by beginning. None if an integer is too large
+    /// for us.
+    fn is_deadlock(&self, moment: &Moment) -> Option<bool> {
+        let program = self.program;
+        let prologue = moment.stacks.len() != program.threads().len();
+        let running = moment.stacks[moment.running].as_ref()?;
+        if program.locs()[running.loc].inner {
+            return Some(false);
+        }
+        // While the running thread cannot be left, the others do not matter.
+        let alone = prologue || !self.may_leave(moment);
+        let mut waits = false;
+        for (at, stack) in moment.stacks.iter().enumerate().filter(|(at, _)| !alone || *at == moment.running)
+        {
+            let thread = (!prologue).then(|| &program.threads()[ThreadId::new(at)]);
+            let is_later = thread.is_some_and(|thread| thread.later);
+            let Some(Stack { pending, loc, locals }) = stack else {
+                if is_later {
+                    continue;
+                }
+                return Some(false);
+            };
+            let first = pending.is_empty();
+            let is_there = !(first && is_later && *loc == program.procs()[thread?.main].entry);
+            if first && program.is_exit(*loc) || !is_there {
+                continue;
+            }
+            let valuation = Valuation { globals: moment.globals.clone(), locals: locals.clone() };
+            if self.ends[*loc] || can_move(program, &self.places, *loc, &valuation)? {
+                return Some(false);
+            }
+            waits = true;
+        }
+        Some(waits)
+    }
+
     /// What one step of the running thread leads to.
     fn steps(&mut self, from: &Moment) -> Vec<Moment> {
         let Some(stack) = from.stacks[from.running].clone() else { return Vec::new() };
         self.reach(stack.loc);
+        match self.is_deadlock(from) {
+            Some(true) => drop(self.found.deadlock.get_or_insert(self.level)),
+            Some(false) => {}
+            None => self.cut(),
+        }
         if stack.pending.len() > self.limits.depth {
             self.cut();
             return Vec::new();

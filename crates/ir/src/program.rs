@@ -128,6 +128,8 @@ pub struct Thread {
     pub name: String,
     /// Where it starts. Nothing calls it.
     pub main: ProcId,
+    /// Whether it is not there from the beginning: it stays at its entry until another thread starts it.
+    pub later: bool,
 }
 
 /// What happens along an edge.

@@ -14,7 +14,7 @@
 //! by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
 //! is must not depend on a value that the trace leaves open.
 //!
-//! A run that goes on for ever ends where it repeats itself (`lasso`).
+//! A run that goes on for ever ends where it repeats itself (`lasso`); one that gets stuck, where no thread can move (`deadlock`).
 //!
 //! # Cost
 //!
@@ -22,6 +22,7 @@
 
 mod cells;
 mod changes;
+mod deadlock;
 mod lasso;
 mod player;
 mod run;
@@ -29,6 +30,7 @@ mod run;
 mod tests;
 
 pub use changes::{Change, Changes};
+pub use deadlock::{Waiting, deadlock};
 
 use crate::ids::{SegmentId, Table};
 use crate::program::Program;

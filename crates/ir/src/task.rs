@@ -111,12 +111,15 @@ pub struct Task<'a> {
     pub prefer: Prefer,
     /// Whether the first violation ends the work.
     pub first: bool,
+    /// Whether the targets are reached only where no thread can move, as `engine/deadlock` sees to it. A search may then leave out orders of
+    /// steps that lead to the same such places.
+    pub stuck: bool,
 }
 
 impl<'a> Task<'a> {
     /// A question about all runs of a program; any trace will do.
     pub fn new(program: &'a Program, queries: &'a [Query]) -> Self {
-        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first: false }
+        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first: false, stuck: false }
     }
 
     /// Whether it is asked which locations a run visits again and again, of all queries alike.

@@ -1,12 +1,13 @@
 //! Room `xtask`: random programs and runs that go on for ever.
 //!
-//! The oracle says of some sets of locations whether a run visits them again and again, and every engine that answers such
+//! The oracle says of some sets of locations whether a run visits them again and again, and of each procedure whether a run goes on
+//! for ever within an activation of it. Every engine that answers such
 //! questions must agree; the way to an answer replays each lasso.
 
 use super::{Finding, Score};
-use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
-use postbop_ir::oracle::recur;
-use postbop_ir::{LocId, Program, Query, Task};
+use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, deadlock, engines, verify, within};
+use postbop_ir::oracle::{endless, recur, stuck};
+use postbop_ir::{LocId, ProcId, Program, Query, Task, Trace};
 use std::time::Duration;
 
 /// The most facts that the oracle may derive.
@@ -20,44 +21,100 @@ const PLACES: usize = 6;
 pub fn examine(program: &Program, only: Option<&str>) -> Finding {
     let queries = queries(program);
     let locs: Vec<&[LocId]> = queries.iter().map(|query| query.locs()).collect();
-    let Ok(recurs) = recur(program, &locs, FACTS) else {
+    let procs: Vec<[ProcId; 1]> = program.procs().ids().map(|proc| [proc]).collect();
+    let sets: Vec<&[ProcId]> = procs.iter().map(|proc| &proc[..]).collect();
+    let (Ok(recurs), Ok(endless)) = (recur(program, &locs, FACTS), endless(program, &sets, FACTS)) else {
         return Finding::Agreed(Score::default());
     };
-    let mut score = Score { reachable: recurs.iter().filter(|recurs| **recurs).count(), ..Score::default() };
-    score.unreachable = recurs.len() - score.reachable;
+    let mut score = Score::default();
+    let all = recurs.iter().chain(&endless);
+    score.reachable = all.clone().filter(|violated| **violated).count();
+    score.unreachable = all.count() - score.reachable;
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
     for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
         if only.is_some_and(|only| only != name) {
             continue;
         }
-        let budget = Budget::unlimited().with_time(PATIENCE);
-        let report = verify(&Task::new(program, &queries), choice, &budget, &mut Silent);
-        let mut late = 0;
-        for ((answer, recurs), query) in report.answers.iter().zip(&recurs).zip(&queries) {
-            let agrees = match answer.verdict {
-                Verdict::Holds { .. } => !recurs,
-                Verdict::Violated(_) => *recurs,
-                Verdict::Unknown(Why::Time(_)) => {
-                    late += 1;
-                    true
-                }
-                Verdict::Unknown(_) => false,
-            };
-            if !agrees {
-                let said = match &answer.verdict {
-                    Verdict::Violated(_) => "violated".to_owned(),
-                    other => format!("{other:?}"),
-                };
-                let oracle = if *recurs { "again and again" } else { "not again and again" };
-                return Finding::Wrong(format!(
-                    "engine {name}: {said}, the oracle says {oracle}, of {}",
-                    query.name
-                ));
-            }
+        let found =
+            compare(&Task::new(program, &queries), &recurs, choice, &mut |_| Ok(())).and_then(|late| {
+                let of_procs = procs.iter().zip(&endless).map(|(proc, &endless)| {
+                    let wrapped =
+                        within(program, proc, &format!("terminates:{}", program.procs()[proc[0]].name));
+                    let queries = [wrapped.query.clone()];
+                    let task = Task::new(&wrapped.program, &queries);
+                    compare(&task, &[endless], choice, &mut |trace| match wrapped.back(trace) {
+                        Ok(_) => Ok(()),
+                        Err(why) => Err(why.to_string()),
+                    })
+                });
+                of_procs.sum::<Result<usize, String>>().map(|more| late + more)
+            });
+        match found {
+            Ok(late) => score.note(name, recurs.len() + endless.len() - late, late),
+            Err(what) => return Finding::Wrong(format!("engine {name}: {what}")),
         }
-        score.note(name, queries.len() - late, late);
     }
     Finding::Agreed(score)
+}
+
+/// Asks the oracle and the engines whether a run of a sequential program gets stuck.
+pub fn examine_stuck(program: &Program, only: Option<&str>) -> Finding {
+    let (Ok(stuck), Ok(wrapped)) = (stuck(program, FACTS), deadlock(program)) else {
+        return Finding::Agreed(Score::default());
+    };
+    let mut score = Score { reachable: usize::from(stuck), ..Score::default() };
+    score.unreachable = 1 - score.reachable;
+    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
+    for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
+        if only.is_some_and(|only| only != name) {
+            continue;
+        }
+        let queries = [wrapped.query.clone()];
+        let found = compare(&Task::new(&wrapped.program, &queries), &[stuck], choice, &mut |trace| {
+            wrapped.back(trace).map(|_| ()).map_err(|why| why.to_string())
+        });
+        match found {
+            Ok(late) => score.note(name, 1 - late, late),
+            Err(what) => return Finding::Wrong(format!("engine {name}: {what}")),
+        }
+    }
+    Finding::Agreed(score)
+}
+
+/// Compares the answers to a task with whether each property is violated, and looks at the traces. Returns how many answers would
+/// have taken too long, or what is wrong.
+pub fn compare(
+    task: &Task,
+    violated: &[bool],
+    choice: EngineChoice,
+    look: &mut dyn FnMut(&Trace) -> Result<(), String>,
+) -> Result<usize, String> {
+    let budget = Budget::unlimited().with_time(PATIENCE);
+    let report = verify(task, choice, &budget, &mut Silent);
+    let mut late = 0;
+    for ((answer, violated), query) in report.answers.iter().zip(violated).zip(task.queries) {
+        let agrees = match &answer.verdict {
+            Verdict::Holds { .. } => !violated,
+            Verdict::Violated(trace) => {
+                look(trace).map_err(|why| format!("{why}, of {}", query.name))?;
+                *violated
+            }
+            Verdict::Unknown(Why::Time(_)) => {
+                late += 1;
+                true
+            }
+            Verdict::Unknown(_) => false,
+        };
+        if !agrees {
+            let said = match &answer.verdict {
+                Verdict::Violated(_) => "violated".to_owned(),
+                other => format!("{other:?}"),
+            };
+            let oracle = if *violated { "violated" } else { "not violated" };
+            return Err(format!("{said}, the oracle says {oracle}, of {}", query.name));
+        }
+    }
+    Ok(late)
 }
 
 /// Every label, some locations by themselves, and all locations.

@@ -10,8 +10,8 @@
 //! What is said to hold without any bound must hold within the widest.
 
 use super::{Finding, Score, said};
-use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
-use postbop_ir::oracle_threads::{Answer, Found, Limits, interleave};
+use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, Wrapped, deadlock, engines, verify};
+use postbop_ir::oracle_threads::{Answer, Limits, interleave};
 use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task, Trace};
 use std::time::Duration;
 
@@ -29,19 +29,41 @@ const UNBOUNDED: &str = "unbounded";
 
 /// What is asked: within which schedule, and what the oracle says of each target.
 struct Question<'a> {
-    program: &'a Program,
-    queries: &'a [Query],
+    subject: &'a Subject<'a>,
     schedule: Schedule,
     shortest: bool,
     answers: Vec<Answer>,
 }
 
+/// A program, and the properties that engines are asked about: of the program, or of a translation of it.
+struct Subject<'a> {
+    program: &'a Program,
+    queries: &'a [Query],
+    translation: Option<&'a Wrapped<'a>>,
+}
+
 /// Asks every engine these questions about a program with threads. An engine may take so long for each.
 pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Finding {
+    ask_all(&Subject { program, queries, translation: None }, patience)
+}
+
+/// Asks every engine whether a program with threads gets stuck.
+pub fn examine_deadlock(program: &Program, patience: Duration) -> Finding {
+    match deadlock(program) {
+        Ok(wrapped) => {
+            let queries = [wrapped.query.clone()];
+            ask_all(&Subject { program, queries: &queries, translation: Some(&wrapped) }, patience)
+        }
+        Err(_) => Finding::Agreed(Score::default()),
+    }
+}
+
+fn ask_all(subject: &Subject, patience: Duration) -> Finding {
+    let queries = subject.queries;
     let mut score = Score::default();
     // An engine that was late within a schedule is not asked about a wider one.
     let mut slow: Vec<(&str, bool)> = Vec::new();
-    for question in questions(program, queries) {
+    for question in questions(subject) {
         let mut said: Vec<(&str, Vec<Answer>)> = vec![("oracle", question.answers.clone())];
         let widest = question.schedule == Schedule::Switches(SWITCHES) && !question.shortest;
         // The variants of `fixpoint` do the same with threads.
@@ -96,26 +118,26 @@ fn decided(said: &[(&str, Vec<Answer>)]) -> Score {
 }
 
 /// Each schedule for any trace, and the widest ones for shortest traces, for which the others are tried on the way.
-fn questions<'a>(program: &'a Program, queries: &'a [Query]) -> Vec<Question<'a>> {
+fn questions<'a>(subject: &'a Subject<'a>) -> Vec<Question<'a>> {
     let schedules: [(Vec<Schedule>, Schedule); 2] = [
         ((0..=SWITCHES).map(Schedule::Switches).collect(), Schedule::Switches(SWITCHES)),
         ((1..=ROUNDS).map(Schedule::Rounds).collect(), Schedule::Rounds(ROUNDS)),
     ];
     let mut questions = Vec::new();
     for (narrower, widest) in schedules {
-        let found = interleave(program, widest, LIMITS);
+        let found = interleave(subject.program, widest, LIMITS);
         let question = |(schedule, shortest)| {
-            let answers = queries.iter().map(|query| within(&found, query, schedule)).collect();
-            Question { program, queries, schedule, shortest, answers }
+            let of_query = |query: &Query| match subject.translation {
+                Some(_) => found.deadlock_within(most(schedule)),
+                None => found.within(query.locs(), most(schedule)),
+            };
+            let answers = subject.queries.iter().map(of_query).collect();
+            Question { subject, schedule, shortest, answers }
         };
         let any = narrower.into_iter().map(|schedule| (schedule, false));
         questions.extend(any.chain([(widest, true)]).map(question));
     }
     questions
-}
-
-fn within(found: &Found, query: &Query, schedule: Schedule) -> Answer {
-    found.within(query.locs(), most(schedule))
 }
 
 /// The most switches, or rounds, of a schedule.
@@ -136,18 +158,25 @@ fn cost(run: &Trace, schedule: Schedule) -> u32 {
 /// What an engine says of each target, in the oracle's words: unknown is what would have taken too long. An engine that
 /// takes no threads says nothing at all.
 fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<Answer>, String> {
-    let Question { program, queries, schedule, shortest, .. } = *question;
+    let Question { subject, schedule, shortest, .. } = *question;
+    let Subject { queries, translation, .. } = *subject;
+    let program = translation.map_or(subject.program, |wrapped| &wrapped.program);
     let prefer = if shortest { Prefer::FewestSwitches } else { Prefer::Any };
     let choice = EngineChoice::named(engine).unwrap_or_default();
     let effort = EFFORT * patience.as_millis() as u64;
     let budget = Budget::unlimited().with_time(patience).with_effort(effort);
     let within = (engine != UNBOUNDED).then_some(schedule);
     let bound = Bound { schedule: within, threads: None };
-    let task = Task { bound, prefer, ..Task::new(program, queries) };
+    let task = Task { bound, prefer, stuck: translation.is_some(), ..Task::new(program, queries) };
     let report = verify(&task, choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
     if report.verdicts().all(refused) {
         return Ok(Vec::new());
+    }
+    for answer in &report.answers {
+        if let (Verdict::Violated(run), Some(wrapped)) = (&answer.verdict, translation) {
+            wrapped.back(run).map_err(|why| why.to_string())?;
+        }
     }
     let answer = |answer: &postbop_engine::Answer| match &answer.verdict {
         Verdict::Violated(run) if within.is_none() && cost(run, schedule) > most(schedule) => {
@@ -208,7 +237,8 @@ mod tests {
         let program = crate::fuzz::read("decl g; void main() begin ERR: skip; end").unwrap();
         let heard = |answer, said: &[(&str, Vec<Answer>)], shortest| {
             let (schedule, answers) = (Schedule::Switches(2), said[0].1.clone());
-            let question = Question { program: &program, queries: &[], schedule, shortest, answers };
+            let subject = Subject { program: &program, queries: &[], translation: None };
+            let question = Question { subject: &subject, schedule, shortest, answers };
             heard(&question, said, vec![answer])
         };
         let oracle = |answer| vec![("oracle", vec![answer])];

@@ -9,7 +9,7 @@ use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
 use crate::stack::deep;
 use crate::{ALLOCATOR, Output, Status, properties};
-use postbop_engine::{Answer, Budget, EngineChoice, Product, Report, Verdict, Why, verify};
+use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
 use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -128,26 +128,53 @@ impl<'a> Checking<'a> {
                 report.answers[at] = answer;
             }
         }
-        self.conclude(&mut report.answers, &budget);
+        self.conclude(&mut report.answers, &budget, MOST_THREADS);
         report
     }
 
     /// What holds only for a number of threads that the user did not ask for is not known to hold.
-    fn conclude(&self, answers: &mut [Answer], budget: &Budget) {
+    fn conclude(&self, answers: &mut [Answer], budget: &Budget, room: u32) {
         for answer in answers.iter_mut().filter(|answer| is_cut_off(answer)) {
             answer.explored = within(answer);
-            let more = || Why::Unsupported(format!("more than {MOST_THREADS} threads"));
+            let more = || Why::Unsupported(format!("more than {room} threads"));
             answer.verdict = Verdict::Unknown(budget.check().err().unwrap_or_else(more));
         }
     }
 
-    /// The answer about a formula or a monitor.
-    fn watch(&self, input: &Input, product: &Product, sheet: &mut Sheet<'a>) -> Report {
+    /// The answer to a question about a translation of the program, told as one about the program. The room for threads does not grow.
+    fn watch(&self, input: &Input, product: &Wrapped, sheet: &mut Sheet<'a>) -> Report {
         let (choice, budget) = (self.choice, self.budget);
         let queries = [product.query.clone()];
-        let task = Task { first: self.args.first, ..Task::new(product.program(), &queries) };
-        let mut observer = Translated { product, observer: Printer::new(input, sheet) };
-        on_deep_stack(product.program(), move || verify(&task, choice, budget, &mut observer))
+        let task = match product.program.is_sequential() {
+            true => Task { first: self.args.first, ..Task::new(&product.program, &queries) },
+            // Of all translations only the one that asks for deadlocks has threads.
+            false => Task { stuck: true, ..self.task(&product.program, &queries) },
+        };
+        let mut printer = Printer::new(input, sheet);
+        printer.waits = self.args.source.threads.is_none() && !input.program.no_room().is_empty();
+        let waits = printer.waits;
+        let mut observer = Translated { product, observer: printer };
+        let mut report =
+            on_deep_stack(&product.program, move || verify(&task, choice, budget, &mut observer));
+        if waits {
+            self.conclude(&mut report.answers, budget, input.program.threads().len() as u32);
+        }
+        report
+    }
+
+    /// What is asked of a program, within the bounds that the user gives.
+    fn task<'t>(&self, program: &'t Program, queries: &'t [Query]) -> Task<'t> {
+        let prefer = match (self.args.shortest, program.is_sequential()) {
+            (false, _) => Prefer::Any,
+            (true, true) => Prefer::FewestSteps,
+            (true, false) => Prefer::FewestSwitches,
+        };
+        let schedule = match program.is_sequential() {
+            true => None,
+            false => self.args.switches.map(Schedule::Switches).or(self.args.rounds.map(Schedule::Rounds)),
+        };
+        let bound = Bound { schedule, threads: None };
+        Task { program, queries, bound, prefer, first: self.args.first, stuck: false }
     }
 
     fn verify(
@@ -159,18 +186,7 @@ impl<'a> Checking<'a> {
         sheet: &mut Sheet<'a>,
     ) -> Report {
         let program = &input.program;
-        let prefer = match (self.args.shortest, program.is_sequential()) {
-            (false, _) => Prefer::Any,
-            (true, true) => Prefer::FewestSteps,
-            (true, false) => Prefer::FewestSwitches,
-        };
-        let schedule = match program.is_sequential() {
-            true => None,
-            false => self.args.switches.map(Schedule::Switches).or(self.args.rounds.map(Schedule::Rounds)),
-        };
-        let bound = Bound { schedule, threads: None };
-        let task = Task { program, queries, bound, prefer, first: self.args.first };
-        let choice = self.choice;
+        let (task, choice) = (self.task(program, queries), self.choice);
         let mut printer = Printer::new(input, sheet);
         printer.waits = waits;
         on_deep_stack(program, move || verify(&task, choice, budget, &mut printer))

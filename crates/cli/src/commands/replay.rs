@@ -6,9 +6,10 @@ use crate::report::text::told;
 use crate::report::trace_json::{self, Writer, fingerprint};
 use crate::report::words::Words;
 use crate::{Output, Status, input};
+use postbop_engine::DEADLOCK;
 use postbop_front::Names;
-use postbop_ir::replay::changes;
-use postbop_ir::{Ask, Program, Rejected, Trace, replay};
+use postbop_ir::replay::{changes, deadlock};
+use postbop_ir::{Action, Ask, Program, Rejected, Trace, replay};
 use serde_json::Value;
 
 /// Runs the traces of a report, or one trace, on a program. What is found out about one is written before the next is begun: a
@@ -78,9 +79,35 @@ impl Reader<'_> {
         match (name.split_once(':'), &trace.repeats) {
             (Some(("ltl" | "monitor", _)), Some(_)) => Ok(Ask::Recur(all())),
             (Some(("ltl" | "monitor", _)), None) => Ok(Ask::Reach(all())),
+            (None, None) if self.words.waiting(name, trace).is_some() => Ok(Ask::Reach(all())),
+            (None, None) if name == DEADLOCK => Err(deadlock(self.words.program, trace)
+                .err()
+                .map_or(String::new(), |rejected| rejected.to_string())),
+            (Some(("terminates", proc)), Some(_)) => {
+                self.never_returns(proc, trace).map(|()| Ask::Recur(all()))
+            }
             _ => Ok(self.names.property(name)?.ask),
         }
     }
+
+    /// A run that goes on for ever must leave an activation of the procedure on the stack: the calls that are open at its end never return.
+    fn never_returns(&self, proc: &str, trace: &Trace) -> Result<(), String> {
+        let program = self.words.program;
+        let procs = self.names.procedures(proc)?;
+        let mut open = vec![program.main()];
+        for step in trace.contexts.iter().flat_map(|context| &context.steps) {
+            match program.edges().get(step.edge).map(|edge| &edge.action) {
+                Some(Action::Call { callee, .. }) if step.call.is_none() => open.push(*callee),
+                Some(Action::Return(_)) => drop(open.pop()),
+                _ => {}
+            }
+        }
+        match open.iter().any(|proc| procs.contains(proc)) {
+            true => Ok(()),
+            false => Err(format!("every activation of {proc} returns")),
+        }
+    }
+
     /// What run it is, if it is one.
     fn one(&self, value: &Value) -> Result<String, String> {
         let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;

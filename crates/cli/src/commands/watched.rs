@@ -1,4 +1,5 @@
-//! Room `cli/commands`: `check --ltl` and `check --monitor`.
+//! Room `cli/commands`: properties whose questions are about a translation of the program: `check --ltl`, `--monitor`,
+//! `--terminates PROC` and `--deadlock`.
 //!
 //! A formula is negated and becomes an automaton; a monitor is one, and so is a file in the Hanoi omega-automata format. What is
 //! checked is that no run of the program is accepted. The engines are asked about the product of program and automaton, and
@@ -8,9 +9,11 @@ use crate::args::Check;
 use crate::input::{Input, bytes};
 use crate::report::diagnostics::{Shown, render};
 use crate::{Output, Status};
-use postbop_engine::{Accepts, Answer, Budget, Observer, Product, Progress, Verdict, product};
+use postbop_engine::{
+    Accepts, Answer, Budget, Observer, Progress, Unsupported, Verdict, Wrapped, deadlock, product, within,
+};
 use postbop_front::temporal::{Atom, Automaton, hoa, ltl, monitor};
-use postbop_front::{Diagnostic, LineIndex};
+use postbop_front::{Diagnostic, LineIndex, Names};
 use std::path::Path;
 
 /// What is watched for: the runs that must not be.
@@ -27,7 +30,7 @@ pub fn properties<'i>(
     input: &'i Input,
     budget: &Budget,
     output: &mut Output,
-) -> Result<Vec<Product<'i>>, Status> {
+) -> Result<Vec<Wrapped<'i>>, Status> {
     let mut all = Vec::new();
     for formula in &args.ltl {
         all.push(of_formula(formula, input, budget, output)?);
@@ -42,7 +45,31 @@ pub fn properties<'i>(
     let product = |watched: &Watched| {
         product(&input.program, &watched.automaton, &watched.atoms, watched.accepts, &watched.name)
     };
-    Ok(all.iter().map(product).collect())
+    let mut wrapped: Vec<Wrapped> = all.iter().map(product).collect();
+    if let Some(Some(proc)) = &args.terminates {
+        wrapped.push(of_activations(proc, input, output)?);
+    }
+    if args.deadlock {
+        wrapped.push(deadlock(&input.program).map_err(|Unsupported(what)| {
+            output.error(&format!("{}: not supported: {what}", input.name()));
+            Status::Unknown
+        })?);
+    }
+    Ok(wrapped)
+}
+
+/// That every activation of a procedure ends.
+fn of_activations<'i>(proc: &str, input: &'i Input, output: &mut Output) -> Result<Wrapped<'i>, Status> {
+    let procs = Names::new(&input.program, input.text()).procedures(proc);
+    let procs = procs.map_err(|message| {
+        output.error(&format!("{}: {message}", input.name()));
+        Status::BadInput
+    })?;
+    if !input.program.is_sequential() {
+        output.error("whether a procedure of a program with threads terminates is not supported yet");
+        return Err(Status::BadInput);
+    }
+    Ok(within(&input.program, &procs, &format!("terminates:{proc}")))
 }
 
 fn of_formula(formula: &str, input: &Input, budget: &Budget, output: &mut Output) -> Result<Watched, Status> {
@@ -87,7 +114,7 @@ fn too_large(what: &str, output: &mut Output) -> Status {
 /// Tells what was found about the product as something about the program.
 pub struct Translated<'p, 'i, O> {
     /// The product.
-    pub product: &'p Product<'i>,
+    pub product: &'p Wrapped<'i>,
     /// Who is told.
     pub observer: O,
 }
@@ -103,7 +130,11 @@ impl<O: Observer> Observer for Translated<'_, '_, O> {
                 Ok((trace, changes)) => {
                     (answer.verdict, answer.changes) = (Verdict::Violated(trace), changes)
                 }
-                Err(why) => answer.verdict = Verdict::Unknown(why),
+                // What is not known is told at the end.
+                Err(why) => {
+                    answer.verdict = Verdict::Unknown(why);
+                    return;
+                }
             }
         }
         self.observer.answer(query, answer);

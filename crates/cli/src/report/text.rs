@@ -5,6 +5,7 @@ use super::{overall, status, story};
 use crate::args::Detail;
 use crate::input::Input;
 use postbop_engine::{Answer, Blocked, Stats, Verdict, Why};
+use postbop_ir::replay::Waiting;
 use postbop_ir::{Bound, Length, Schedule, Trace};
 use std::fmt::Write;
 
@@ -46,7 +47,10 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
     let story = story::tell(words, trace, &answer.changes, detail);
     let _ = match trace.repeats {
         Some(_) => writeln!(out, "\n{story}"),
-        None => writeln!(out, "\n{story}        {name} is reached\n"),
+        None => match words.waiting(name, trace) {
+            Some(waiting) => writeln!(out, "\n{story}{}", stuck(words, &waiting)),
+            None => writeln!(out, "\n{story}        {name} is reached\n"),
+        },
     };
     if trace.repeats.is_none()
         && !shortest
@@ -54,6 +58,23 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
         && trace.length() > Length::from(LONG)
     {
         out.push_str("        There may be a shorter run: `--shortest` finds one of the least length.\n\n");
+    }
+    out
+}
+
+/// Which threads wait at the end of a run that gets stuck, and where.
+fn stuck(words: &Words, waiting: &[Waiting]) -> String {
+    let mut out = match words.program.is_sequential() {
+        true => "        the run cannot go on\n".to_owned(),
+        false => "        no thread can go on\n".to_owned(),
+    };
+    for at in waiting {
+        let (line, text) = words.statement(at.loc);
+        let line = line.map(|line| line.to_string()).unwrap_or_default();
+        let _ = match words.name_of(at.thread).filter(|_| !words.program.is_sequential()) {
+            Some(name) => writeln!(out, "{line:>6}    {name} waits: {text}"),
+            None => writeln!(out, "{line:>6}    {text}"),
+        };
     }
     out
 }

@@ -8,7 +8,7 @@
 //! has its first and its last steps, says so, and cannot be replayed.
 
 use super::words::Words;
-use postbop_ir::replay::{Change, Changes, Completed};
+use postbop_ir::replay::{Change, Changes, Completed, Waiting};
 use postbop_ir::{
     Context, Id, Position, Program, Rejected, Repeat, Segment, SegmentId, Step, Table, ThreadId, Trace,
     Value, VarId, text,
@@ -61,6 +61,9 @@ impl Writer<'_> {
             head["repeats"] =
                 json!({ "context": from.context, "step": from.step, "head": self.values(known) });
         }
+        if let Some(waiting) = self.words.waiting(target, trace) {
+            head["waiting"] = waiting.iter().map(|at| self.waiting(at)).collect();
+        }
         let head = head.to_string();
         out.write_all(&head.as_bytes()[..head.len() - 1])?;
         let steps = trace.contexts.iter().map(|context| context.steps.len()).sum::<usize>()
@@ -78,6 +81,17 @@ impl Writer<'_> {
             self.context(out, context, changes, shortened)?;
         }
         out.write_all(b"]}")
+    }
+
+    /// A thread that waits.
+    fn waiting(&self, at: &Waiting) -> Json {
+        let (line, text) = self.words.statement(at.loc);
+        let mut object = json!({ "name": self.words.name_of(at.thread).unwrap_or("start"), "source": text });
+        if let Some(line) = line {
+            object["line"] = json!(line);
+        }
+        object["thread"] = json!(at.thread.map(|thread| thread.index()));
+        object
     }
 
     fn context(

@@ -1,8 +1,10 @@
 //! Room `cli/report`: how steps and values are put into words.
 
 use crate::input::Input;
+use postbop_engine::DEADLOCK;
 use postbop_ir::eval::{Cell, Env, eval};
-use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, Value, VarId};
+use postbop_ir::replay::{Waiting, deadlock};
+use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, ThreadId, Trace, Value, VarId};
 use std::collections::{BTreeMap, HashMap};
 
 /// The values known at some point.
@@ -36,6 +38,31 @@ impl<'a> Words<'a> {
             Some(file) => (None, format!("{text}  (line {line} of .{file})")),
             None => ((!self.input.text().is_empty()).then_some(line), text),
         }
+    }
+
+    /// The line and the text of the statement that begins at a location.
+    pub fn statement(&self, loc: LocId) -> (Option<usize>, String) {
+        match self.program.leaving(loc).first() {
+            Some(&edge) => {
+                let span = self.program.edges()[edge].span;
+                let line = (!self.input.text().is_empty()).then(|| self.input.position(span).0);
+                (line, self.input.statement(self.program, edge))
+            }
+            None => (
+                None,
+                format!("at {}, from where nothing leads on", self.labels.get(&loc).unwrap_or(&"a place")),
+            ),
+        }
+    }
+
+    /// What users call a thread, or the prologue.
+    pub fn name_of(&self, thread: Option<ThreadId>) -> Option<&'a str> {
+        thread.map(|thread| self.program.threads()[thread].name.as_str())
+    }
+
+    /// The threads that wait at the end of a run that was found for a property of this name, if the property is that no run gets stuck.
+    pub fn waiting(&self, name: &str, trace: &Trace) -> Option<Vec<Waiting>> {
+        (name == DEADLOCK).then(|| deadlock(self.program, trace).ok()).flatten()
     }
 
     /// Values by name.

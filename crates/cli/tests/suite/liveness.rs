@@ -233,3 +233,34 @@ fn every_location_is_read_and_so_is_the_first_state() {
     let monitor = scratch("first.monitor", "state s init target, t;\ns -> t;\n");
     postbop(&["check", file.to_str().unwrap(), "--monitor", monitor.to_str().unwrap()]).with(1);
 }
+
+/// An activation goes on for ever if the loop is inside it, or inside what it calls; not if it has returned before.
+#[test]
+fn activations_that_never_return() {
+    let source = "decl g;
+void main() begin
+  before();
+  f(g);
+  while (1) do skip; od
+end
+void before() begin skip; end
+void f(x) begin if (x) then h(); fi end
+void h() begin decl y; if (y) then h(); fi end
+void uncalled() begin while (1) do skip; od end
+";
+    let file = scratch("activations.bp", source);
+    let file = file.to_str().unwrap();
+    for engine in engine_names() {
+        for (proc, status) in [("main", 1), ("before", 0), ("f", 1), ("h", 1), ("uncalled", 0)] {
+            postbop(&["check", file, "--terminates", proc, "--engine", engine]).with(status);
+        }
+    }
+    let ends = scratch("activations-end.bp", source.replace("if (y)", "if (0)"));
+    let ran = postbop(&["check", ends.to_str().unwrap(), "--terminates=f", "--terminates"]);
+    ran.with(2);
+    postbop(&["check", ends.to_str().unwrap(), "--terminates", "f"]).with(0);
+    let ran = postbop(&["check", file, "--terminates", "nowhere"]).with(2);
+    assert!(ran.err.contains("there is no procedure `nowhere`"), "{}", ran.err);
+    let ran = postbop(&["check", "--terminates", file]).with(2);
+    assert!(ran.err.contains("name the program first"), "{}", ran.err);
+}

@@ -10,6 +10,7 @@ mod command_line;
 mod common;
 mod conventions;
 mod corpus;
+mod deadlock;
 mod documents;
 mod formulas;
 mod fuzz;

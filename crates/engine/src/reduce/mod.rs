@@ -24,7 +24,7 @@ mod compose;
 mod constants;
 mod draft;
 mod edge_map;
-mod fold;
+pub mod fold;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -93,6 +93,7 @@ impl Reduced {
     /// The same questions about the smaller program.
     pub fn task(&self) -> Task<'_> {
         Task {
+            stuck: false,
             program: &self.program,
             queries: &self.queries,
             bound: Bound::NONE,

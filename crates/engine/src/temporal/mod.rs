@@ -6,7 +6,8 @@
 
 pub mod product;
 mod repeat;
-mod wrap;
+pub mod within;
+pub mod wrap;
 
 use crate::budget::Budget;
 use crate::explicit::Explicit;
@@ -53,8 +54,8 @@ fn translated(question: &Question, choice: EngineChoice, budget: &Budget, board:
             let trace = repeating.back(trace)?;
             question.back.map_or_else(|| Ok(trace.clone()), |back| back(&trace))
         };
-        let queries = [repeating.query.clone()];
-        let task = Task { program: repeating.program(), queries: &queries, ..question.task };
+        let queries = [repeating.wrapped.query.clone()];
+        let task = Task { program: &repeating.wrapped.program, queries: &queries, ..question.task };
         let translated = Question { task, numbers: vec![number], back: Some(&back), ..*question };
         turns::put(&translated, choice, budget, board);
     }

@@ -17,10 +17,8 @@
 
 use super::wrap::{Draft, Wrapped};
 use crate::threads::build::{both, constant, equals, number};
-use crate::verdict::Why;
 use postbop_front::temporal::Atom;
-use postbop_ir::replay::{Changes, complete};
-use postbop_ir::{Action, Ask, Expr, Id, LocId, Program, Query, Repeat, Trace, Type, VarId};
+use postbop_ir::{Action, Expr, Id, LocId, Program, Query, Type, VarId};
 use postbop_kit::buchi::{Automaton, Edge};
 
 /// Whether an atom holds at a location.
@@ -40,14 +38,6 @@ pub enum Accepts {
     Always,
 }
 
-/// A program and an automaton that watches it.
-pub struct Product<'a> {
-    wrapped: Wrapped<'a>,
-    /// Asks for a run that the automaton accepts.
-    pub query: Query,
-    state: VarId,
-}
-
 struct Watch<'a, 'l> {
     draft: Draft<'a>,
     automaton: &'l Automaton,
@@ -57,15 +47,15 @@ struct Watch<'a, 'l> {
     accepting: Vec<LocId>,
 }
 
-/// The product of a sequential program and an automaton over atoms; `name` is what users call the property that the automaton does
-/// not accept.
+/// The product of a sequential program and an automaton over atoms, which asks for a run that the automaton accepts; `name` is what
+/// users call the property that it does not.
 pub fn product<'a>(
     program: &'a Program,
     automaton: &Automaton,
     atoms: &[Atom],
     accepts: Accepts,
     name: &str,
-) -> Product<'a> {
+) -> Wrapped<'a> {
     let mut draft = Draft::new(program);
     let state_type = number(automaton.accepting.len().saturating_sub(1) as u32);
     let state = draft.out.global("%state", state_type);
@@ -90,7 +80,7 @@ pub fn product<'a>(
         Accepts::Once => Query::reach(name, accepting),
         Accepts::Always => Query::recur(name, accepting),
     };
-    Product { wrapped: draft.finish(start), query, state }
+    draft.finish(start, query)
 }
 
 impl Watch<'_, '_> {
@@ -170,47 +160,5 @@ impl Watch<'_, '_> {
             }
         }
         Some(condition)
-    }
-}
-
-impl Product<'_> {
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.wrapped.program
-    }
-
-    /// A run of the product as one of the program, and how the program plays it. A run that goes on for ever after the
-    /// program has ended is told to its end.
-    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<Changes>), Why> {
-        let bug = |what: &str| Why::EngineBug(format!("a run that the automaton accepts {what}"));
-        let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
-        // The first step of a run sets the state, the second calls main.
-        let called = context.steps.get(1);
-        let call = called.and_then(|called| called.call);
-        let segments = self.wrapped.segments(trace);
-        let mut own = match call {
-            // The program has ended: its run is that of the completed call.
-            Some(call) => {
-                let segment = &segments[call];
-                let initial = self.wrapped.initial(trace, &segment.entry);
-                let steps = segment.steps.clone();
-                Trace::sequential(segments, initial, steps)
-            }
-            None => {
-                let initial = self.wrapped.initial(trace, called.map_or(&[], |called| called.locals()));
-                Trace::sequential(segments, initial, self.wrapped.steps(&context.steps))
-            }
-        };
-        if let (None, Some(Repeat { from, head })) = (call, &trace.repeats) {
-            let before = self.wrapped.steps(&context.steps[..from.step as usize]).len() as u32;
-            let head = head.iter().copied().filter(|(var, _)| *var != self.state).collect();
-            let from = postbop_ir::Position { step: before, ..*from };
-            own.repeats = Some(Repeat { from, head });
-        }
-        let all = self.wrapped.source.locs().ids().collect();
-        let ask = if own.repeats.is_some() { Ask::Recur(all) } else { Ask::Reach(all) };
-        let played = complete(self.wrapped.source, &mut own, &ask, &mut || true);
-        let contexts = played.map_err(|rejected| bug(&format!("is none of the program: {rejected}")))?;
-        Ok((own, contexts))
     }
 }

@@ -35,9 +35,8 @@ use postbop_kit::bits;
 
 /// A program that reaches one of some locations exactly if the one it was made from visits some locations again and again.
 pub struct Repeating<'a> {
-    wrapped: Wrapped<'a>,
-    /// What is asked of it.
-    pub query: Query,
+    /// The program, and what is asked of it.
+    pub wrapped: Wrapped<'a>,
     /// The edges that save, and the heads at which they do.
     saves: Vec<(EdgeId, LocId)>,
     scopes: Scopes,
@@ -96,11 +95,11 @@ pub fn translate<'a>(task: &Task<'a>, query: &Query) -> Repeating<'a> {
     let exit = draft.out.procs()[start].exit;
     draft.add(over, exit, Action::Return(Vec::new()));
     let query = Query::reach(&query.name, closed);
-    Repeating { wrapped: draft.finish(start), query, saves, scopes, live }
+    Repeating { wrapped: draft.finish(start, query), saves, scopes, live }
 }
 
 /// One location on every cycle of the control flow, and the entry of one procedure on every cycle of calls.
-fn heads(program: &Program) -> Vec<LocId> {
+pub fn heads(program: &Program) -> Vec<LocId> {
     let after: Vec<Vec<u32>> = program
         .locs()
         .ids()
@@ -277,11 +276,6 @@ fn set(var: VarId, value: bool) -> Action {
 }
 
 impl Repeating<'_> {
-    /// The program.
-    pub fn program(&self) -> &Program {
-        &self.wrapped.program
-    }
-
     /// A run that closes, as a run of the program as written that goes on for ever.
     pub fn back(&self, trace: &Trace) -> Result<Trace, Why> {
         let bug = |what: &str| Why::EngineBug(format!("a run that closes {what}"));

@@ -5,10 +5,12 @@
 //! translation without the steps that stand for none is a run of the program.
 
 use crate::threads::build::assignment;
+use crate::verdict::Why;
+use postbop_ir::replay::{Changes, complete, deadlock};
 use postbop_ir::trace::Known;
 use postbop_ir::{
-    Action, Builder, EdgeId, Expr, Id, LocId, ProcId, Program, Segment, SegmentId, Span, Step, Table, Trace,
-    VarId,
+    Action, Ask, Builder, Context, EdgeId, Expr, Id, LocId, Position, ProcId, Program, Query, Rejected,
+    Repeat, Segment, SegmentId, Span, Step, Table, Trace, VarId,
 };
 
 /// A translation under construction.
@@ -21,12 +23,24 @@ pub struct Draft<'a> {
     meanings: Table<EdgeId, Option<EdgeId>>,
 }
 
-/// A finished translation.
+/// How the translation runs the program, and what its runs show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// A procedure of its own calls the program, which is sequential.
+    Called,
+    /// The threads of the program are its threads. It asks for a run that gets stuck.
+    Stuck,
+}
+
+/// A finished translation, and the question about it that stands for one about the program.
 pub struct Wrapped<'a> {
     /// The program.
     pub source: &'a Program,
     /// The translation.
     pub program: Program,
+    /// What is asked about the translation.
+    pub query: Query,
+    kind: Kind,
     meanings: Table<EdgeId, Option<EdgeId>>,
 }
 
@@ -34,6 +48,11 @@ impl<'a> Draft<'a> {
     /// The program without its edges.
     pub fn new(source: &'a Program) -> Self {
         Draft { source, out: Builder::without_edges(source), meanings: Table::new() }
+    }
+
+    /// The program without its edges, with its threads.
+    pub fn with_threads(source: &'a Program) -> Self {
+        Draft { source, out: Builder::with_threads(source), meanings: Table::new() }
     }
 
     /// A location that is added to a procedure.
@@ -49,9 +68,13 @@ impl<'a> Draft<'a> {
 
     /// An edge of the program, perhaps between other locations.
     pub fn keep(&mut self, id: EdgeId, from: LocId, to: LocId) {
-        let edge = &self.source.edges()[id];
+        self.keep_as(id, from, to, self.source.edges()[id].action.clone());
+    }
+
+    /// An edge of the program that does something more, with the same choices.
+    pub fn keep_as(&mut self, id: EdgeId, from: LocId, to: LocId, action: Action) {
         self.meanings.push(Some(id));
-        self.out.edge(from, to, edge.action.clone(), edge.span);
+        self.out.edge(from, to, action, self.source.edges()[id].span);
     }
 
     /// Adds the procedure in which the translation starts: it sets variables in one of several ways, and calls the program.
@@ -74,12 +97,74 @@ impl<'a> Draft<'a> {
     }
 
     /// The finished translation, which starts in this procedure.
-    pub fn finish(self, start: ProcId) -> Wrapped<'a> {
-        Wrapped { source: self.source, program: self.out.finish(start), meanings: self.meanings }
+    pub fn finish(self, start: ProcId, query: Query) -> Wrapped<'a> {
+        let Draft { source, out, meanings } = self;
+        Wrapped { source, program: out.finish(start), query, kind: Kind::Called, meanings }
+    }
+
+    /// The finished translation with the threads of the program, which asks for a run that gets stuck.
+    pub fn finish_threads(self, query: Query) -> Wrapped<'a> {
+        let Draft { source, out, meanings } = self;
+        Wrapped { source, program: out.finish_threads(), query, kind: Kind::Stuck, meanings }
     }
 }
 
 impl Wrapped<'_> {
+    /// A run of the translation as one of the program, and how the program plays it. A run that goes on for ever after the
+    /// program has ended is told to its end.
+    pub fn back(&self, trace: &Trace) -> Result<(Trace, Vec<Changes>), Why> {
+        let bug = |what: &str| Why::EngineBug(format!("a run of the translation {what}"));
+        let mut own = match self.kind {
+            Kind::Called => self.called(trace)?,
+            Kind::Stuck => self.threads(trace),
+        };
+        let all = self.source.locs().ids().collect();
+        let ask = if own.repeats.is_some() { Ask::Recur(all) } else { Ask::Reach(all) };
+        let told = |rejected: Rejected| bug(&format!("is none of the program: {rejected}"));
+        let contexts = complete(self.source, &mut own, &ask, &mut || true).map_err(told)?;
+        if self.kind == Kind::Stuck {
+            deadlock(self.source, &own).map_err(told)?;
+        }
+        Ok((own, contexts))
+    }
+
+    /// A run of threads without what was added.
+    fn threads(&self, trace: &Trace) -> Trace {
+        let is_ours = |context: &&Context| context.thread.is_some() || self.source.prologue().is_some();
+        let own = |context: &Context| Context { thread: context.thread, steps: self.steps(&context.steps) };
+        let contexts = trace.contexts.iter().filter(is_ours).map(own).collect();
+        Trace { segments: self.segments(trace), initial: self.own(&trace.initial), contexts, repeats: None }
+    }
+
+    /// The run of the program that a procedure of the translation calls.
+    fn called(&self, trace: &Trace) -> Result<Trace, Why> {
+        let bug = |what: &str| Why::EngineBug(format!("a run of the translation {what}"));
+        let [context] = &trace.contexts[..] else { return Err(bug("has several contexts")) };
+        // The first step of a run sets variables, the second calls main.
+        let called = context.steps.get(1);
+        let call = called.and_then(|called| called.call);
+        let segments = self.segments(trace);
+        let mut own = match call {
+            // The program has ended: its run is that of the completed call.
+            Some(call) => {
+                let segment = &segments[call];
+                let initial = self.initial(trace, &segment.entry);
+                let steps = segment.steps.clone();
+                Trace::sequential(segments, initial, steps)
+            }
+            None => {
+                let initial = self.initial(trace, called.map_or(&[], |called| called.locals()));
+                Trace::sequential(segments, initial, self.steps(&context.steps))
+            }
+        };
+        if let (None, Some(Repeat { from, head })) = (call, &trace.repeats) {
+            let before = self.steps(&context.steps[..from.step as usize]).len() as u32;
+            let from = Position { step: before, ..*from };
+            own.repeats = Some(Repeat { from, head: self.own(head) });
+        }
+        Ok(own)
+    }
+
     /// The values of variables of the program.
     fn own(&self, known: &[(VarId, postbop_ir::Value)]) -> Known {
         known.iter().copied().filter(|(var, _)| var.index() < self.source.vars().len()).collect()

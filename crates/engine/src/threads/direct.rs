@@ -23,6 +23,7 @@
 
 use super::configurations::{Frame, Store, Via};
 use super::direct_trace;
+use super::persistent::Persistent;
 use super::resume_points::shared;
 use crate::budget::{Budget, Tick};
 use crate::encode::machine::code::{Code, Machine};
@@ -59,19 +60,40 @@ struct Search<'m, 'a> {
     /// For each configuration the least level on which it was found, and whether it was looked at.
     due: Vec<(u32, bool)>,
     targets: TargetTracker<u32>,
+    /// Which threads have to go on, if not all.
+    persistent: Option<Persistent<'m, 'a>>,
 }
 
 /// Searches as far as the budget allows: settles the queries whose targets it reaches within the bound, and all if it comes
 /// to the end. Returns the greatest number of switches, or rounds, within which everything was looked at.
 pub fn search(task: &Task, prepared: &Prepared, budget: &Budget, board: &mut Board) -> Option<u32> {
-    let program = task.program;
-    if budget.check().is_err()
-        || has_integers(program)
-        || program.locs().len() * (1 + program.globals().count()) > LARGEST
-    {
+    if !is_small(task.program, budget) {
         return None;
     }
+    searched(Search::new(prepared.threads(), task), task, budget, board)
+}
+
+/// Searches for configurations in which no thread can move, and leaves out orders of steps that lead to the same ones. Unless it comes to the end, or reaches
+/// one within the bound, nothing is settled.
+pub fn search_stuck(task: &Task, prepared: &Prepared, budget: &Budget, board: &mut Board) {
+    if !is_small(task.program, budget) {
+        return;
+    }
     let mut search = Search::new(prepared.threads(), task);
+    search.persistent = Persistent::new(search.machine, &search.noticed);
+    if search.persistent.is_some() {
+        searched(search, task, budget, board);
+    }
+}
+
+/// Whether a program is searched at all.
+fn is_small(program: &Program, budget: &Budget) -> bool {
+    budget.check().is_ok()
+        && !has_integers(program)
+        && program.locs().len() * (1 + program.globals().count()) <= LARGEST
+}
+
+fn searched(mut search: Search, task: &Task, budget: &Budget, board: &mut Board) -> Option<u32> {
     board.engine = "direct";
     let explored = search.run(task, budget, board);
     let stats = [
@@ -99,6 +121,7 @@ impl<'m, 'a> Search<'m, 'a> {
             next: VecDeque::new(),
             due: Vec::new(),
             targets: TargetTracker::new(task),
+            persistent: None,
         }
     }
 
@@ -135,7 +158,8 @@ impl<'m, 'a> Search<'m, 'a> {
             }
             explored = Some(self.level);
             let bound = if self.rounds { Bound::rounds(self.level) } else { Bound::switches(self.level) };
-            let within = self.level <= most;
+            // With some orders of steps left out, nothing is known of a single bound.
+            let within = self.level <= most && self.persistent.is_none();
             self.targets.open().filter(|_| within).for_each(|query| board.explored(query, bound));
             if self.next.is_empty() {
                 let open = self.targets.open();
@@ -218,10 +242,19 @@ impl<'m, 'a> Search<'m, 'a> {
         let top = self.store.stack(id, thread).expect("it runs");
         let loc = self.store.frame(top).loc;
         let row = self.store.row(id, top);
+        let between = !self.program.locs()[loc].inner && thread < self.program.threads().len();
+        let chosen = match &mut self.persistent {
+            Some(persistent) if between => persistent.threads(&self.store, id),
+            _ => None,
+        };
+        let is_chosen = |thread: usize| chosen.as_ref().is_none_or(|chosen| chosen[thread]);
         for &edge in self.program.leaving(loc) {
-            self.take(id, thread, top, &row, edge, budget)?;
+            let asks = self.persistent.as_ref().is_some_and(|persistent| persistent.is_wait(edge));
+            if asks || is_chosen(thread) {
+                self.take(id, thread, top, &row, edge, budget)?;
+            }
         }
-        self.leave(id, thread, top, loc, row)
+        self.leave(id, thread, top, row, &is_chosen)
     }
 
     /// All successors along an edge.
@@ -295,8 +328,16 @@ impl<'m, 'a> Search<'m, 'a> {
         self.add(Some(id), thread, frame, &row, Via::Edge(edge), 0)
     }
 
-    /// The other threads that may run now.
-    fn leave(&mut self, id: u32, thread: usize, top: u32, loc: LocId, mut row: Row) -> Result<(), Full> {
+    /// The other threads that may run now, of those that are chosen to.
+    fn leave(
+        &mut self,
+        id: u32,
+        thread: usize,
+        top: u32,
+        mut row: Row,
+        is_chosen: &dyn Fn(usize) -> bool,
+    ) -> Result<(), Full> {
+        let loc = self.store.frame(top).loc;
         let ended = self.program.is_exit(loc) && self.store.frame(top).caller.is_none();
         let threads = self.program.threads().len();
         if thread == threads && !ended {
@@ -318,7 +359,7 @@ impl<'m, 'a> Search<'m, 'a> {
                 }
             }
         }
-        for other in (0..threads).filter(|&other| other != thread) {
+        for other in (0..threads).filter(|&other| other != thread && is_chosen(other)) {
             let cost = match (thread == threads, self.rounds) {
                 (true, _) => 0,
                 (false, true) => (other < thread) as u32,

@@ -30,6 +30,7 @@ pub mod build;
 mod configurations;
 pub mod direct;
 mod direct_trace;
+mod persistent;
 mod product;
 pub mod resume_points;
 pub mod script;
@@ -140,13 +141,27 @@ impl Threads<'_, '_> {
 
     /// Direct search, product and formula, one after the other.
     fn by_all(&self, board: &mut Board) {
-        let explored =
-            direct::search(&self.task, self.prepared, &self.budget.clone().with_effort(DIRECT), board);
+        let share = self.budget.clone().with_effort(DIRECT);
+        if self.task.stuck && self.task.prefer == Prefer::Any {
+            direct::search_stuck(&self.task, self.prepared, &share, board);
+        }
+        if !self.goes_on(board) {
+            return;
+        }
+        let explored = direct::search(&self.task, self.prepared, &share, board);
         let most = self.most();
         let next = explored.map_or(0, |levels| levels + 1);
         self.conclude(next, board);
         if !self.goes_on(board) {
             return;
+        }
+        if self.task.stuck && self.task.bound.schedule.is_none() {
+            // A deadlock of many threads takes many switches: bounds that grow come last.
+            let any = self.task.prefer == Prefer::Any;
+            self.all_runs(if any { Counts::Both } else { Counts::Holds }, &self.budget.share(2), board);
+            if !self.goes_on(board) {
+                return;
+            }
         }
         let moment = self.budget.clone().with_effort(MOMENT);
         self.all_runs(Counts::Holds, &moment, board);

@@ -41,6 +41,6 @@ impl Translation {
     /// The same questions about the sequential program.
     pub fn task(&self, first: bool) -> Task<'_> {
         let Translation { program, queries, .. } = self;
-        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first }
+        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first, stuck: false }
     }
 }

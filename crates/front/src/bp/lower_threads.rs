@@ -96,7 +96,10 @@ pub fn lower(
         None => format!("thread {at}"),
     };
     for (at, main) in mains.into_iter().enumerate() {
-        out.thread(name(at), main);
+        let thread = out.thread(name(at), main);
+        if at >= concurrent.threads.len() {
+            out.set_later(thread);
+        }
     }
     out.set_prologue(prologue);
     out.set_atomic(lowering.threads.and_then(|threads| threads.atomic).map(|(var, _)| var));

@@ -13,7 +13,7 @@
 //! For every such step a walk through the graph: quadratic in the number of facts.
 
 use super::{Derivation, End, Entry, Fact, TooLarge, derive_all};
-use crate::ids::LocId;
+use crate::ids::{LocId, ProcId};
 use crate::program::{Action, Program};
 use crate::step::{Successor, resume, successors};
 use std::collections::{HashMap, HashSet};
@@ -40,6 +40,27 @@ pub fn recur(program: &Program, targets: &[&[LocId]], limit: usize) -> Result<Ve
     let (derivation, _) = derive_all(program, limit)?;
     let graph = graph(program, &derivation)?;
     Ok(targets.iter().map(|locs| graph.recurs(locs)).collect())
+}
+
+/// For each set of procedures whether a run goes on for ever while an activation of one of them never returns: whether there
+/// is a way without end through the graph from where such an activation begins. No step of the graph returns from it.
+pub fn endless(program: &Program, procs: &[&[ProcId]], limit: usize) -> Result<Vec<bool>, TooLarge> {
+    let (derivation, _) = derive_all(program, limit)?;
+    let graph = graph(program, &derivation)?;
+    let after = graph.after();
+    let mut goes_on = vec![true; graph.facts.len()];
+    loop {
+        let ends = |fact: &usize| goes_on[*fact] && !after[*fact].iter().any(|&next| goes_on[next]);
+        let ending: Vec<usize> = (0..goes_on.len()).filter(ends).collect();
+        if ending.is_empty() {
+            break;
+        }
+        ending.into_iter().for_each(|fact| goes_on[fact] = false);
+    }
+    let begins = |fact: &Fact, procs: &[ProcId]| procs.contains(&fact.entry.proc) && is_first(program, fact);
+    let endless =
+        |procs: &&[ProcId]| graph.facts.iter().zip(&goes_on).any(|(fact, on)| *on && begins(fact, procs));
+    Ok(procs.iter().map(endless).collect())
 }
 
 fn graph(program: &Program, derivation: &Derivation) -> Result<Graph, TooLarge> {
@@ -96,10 +117,16 @@ fn is_first(program: &Program, fact: &Fact) -> bool {
 }
 
 impl Graph {
-    fn recurs(&self, locs: &[LocId]) -> bool {
-        let passing = self.passing(locs);
+    /// The facts to which steps lead from each fact.
+    fn after(&self) -> Vec<Vec<usize>> {
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); self.facts.len()];
         self.arcs.iter().for_each(|arc| after[arc.from].push(arc.to));
+        after
+    }
+
+    fn recurs(&self, locs: &[LocId]) -> bool {
+        let passing = self.passing(locs);
+        let after = self.after();
         let visits = |arc: &&Arc| {
             locs.contains(&self.facts[arc.to].loc)
                 || arc.call.as_ref().is_some_and(|call| passing.contains(call))

@@ -53,6 +53,17 @@ impl Builder {
         builder
     }
 
+    /// The variables, procedures, locations, threads and what belongs to them, with the same ids and without an edge: where a translation
+    /// into a program with the same threads begins.
+    pub fn with_threads(program: &Program) -> Self {
+        let mut builder = Builder::default();
+        let Program { vars, procs, locs, threads, no_room, .. } = program.clone();
+        let Program { prologue, atomic, .. } = *program;
+        builder.program =
+            Program { vars, procs, locs, threads, prologue, atomic, no_room, ..builder.program };
+        builder
+    }
+
     /// The variables so far.
     pub fn vars(&self) -> &Table<VarId, Var> {
         &self.program.vars
@@ -167,7 +178,12 @@ impl Builder {
 
     /// Adds a thread.
     pub fn thread(&mut self, name: impl Into<String>, main: ProcId) -> ThreadId {
-        self.program.threads.push(Thread { name: name.into(), main })
+        self.program.threads.push(Thread { name: name.into(), main, later: false })
+    }
+
+    /// Says that a thread is not there from the beginning.
+    pub fn set_later(&mut self, thread: ThreadId) {
+        self.program.threads[thread].later = true;
     }
 
     /// Sets the procedure that runs before any thread.
@@ -188,7 +204,7 @@ impl Builder {
     /// The finished sequential program. It must be well formed.
     pub fn finish(mut self, main: ProcId) -> Program {
         let name = self.program.procs[main].name.clone();
-        self.program.threads = [Thread { name, main }].into_iter().collect();
+        self.program.threads = [Thread { name, main, later: false }].into_iter().collect();
         self.finish_threads()
     }
 

@@ -5,7 +5,7 @@ use super::lasso::Head;
 use super::run::{Effect, Run};
 use super::{Changes, INTERRUPTED, PATIENCE, Rejected, at};
 use crate::eval::Cell;
-use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, VarId};
+use crate::ids::{EdgeId, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
 use crate::program::Program;
 use crate::trace::{Context, Known, Repeat, Step};
 use crate::value::Value;
@@ -23,9 +23,14 @@ impl<'a> Stack<'a> {
     }
 }
 
+/// Where the stack of a thread stands, or of the prologue.
+fn slot(thread: Option<ThreadId>) -> usize {
+    thread.map_or(0, |thread| thread.0 as usize + 1)
+}
+
 /// All threads, and what the globals are while none runs.
 pub(super) struct Player<'a, 'g> {
-    program: &'a Program,
+    pub(super) program: &'a Program,
     effects: &'a Table<SegmentId, Effect>,
     initial: &'a [(VarId, Value)],
     globals: Cells,
@@ -69,6 +74,35 @@ impl<'a, 'g> Player<'a, 'g> {
         running.map(Run::all_known).unwrap_or_default()
     }
 
+    /// Where a thread is, and whether in its first procedure; none if it has not begun. No thread is the prologue.
+    pub(super) fn stack(&self, thread: Option<ThreadId>) -> Option<(LocId, bool)> {
+        let stack = self.stacks[slot(thread)].as_ref()?;
+        stack.frames.last().map(|run| (run.loc, stack.frames.len() == 1))
+    }
+
+    /// What a thread knows of a variable.
+    pub(super) fn cell_of(&self, thread: Option<ThreadId>, var: VarId) -> Cell {
+        if self.program.is_global(var) {
+            return self.globals.get(var).unwrap_or(Cell::Any);
+        }
+        let run = self.stacks[slot(thread)].as_ref().and_then(|stack| stack.frames.last());
+        run.and_then(|run| run.known(var)).map_or(Cell::Any, Cell::Known)
+    }
+
+    /// Whether another thread may run after the one that ran last.
+    pub(super) fn is_left(&self, last: Option<ThreadId>) -> Result<bool, String> {
+        let Some(stack) = &self.stacks[slot(last)] else { return Err("ends before it begins".into()) };
+        if stack.ended {
+            return Ok(true);
+        }
+        match self.program.atomic().map(|atomic| self.cell_of(last, atomic)) {
+            _ if last.is_none() || self.program.is_sequential() => Ok(false),
+            None | Some(Cell::Known(Value::FALSE)) => Ok(true),
+            Some(Cell::Known(_)) => Ok(false),
+            Some(_) => Err("ends where `atomic` is not known".into()),
+        }
+    }
+
     /// Takes the globals from the values at the start, which must be of variables that are there then.
     fn start(&mut self) -> Result<(), String> {
         let starts = self.program.threads().iter().map(|thread| thread.main).chain(self.program.prologue());
@@ -96,7 +130,7 @@ impl<'a, 'g> Player<'a, 'g> {
             let place = format!("context {number}");
             let before = number.checked_sub(1).map(|before| contexts[before].thread);
             let main = self.may_run(context, before).map_err(at(&place, 0))?;
-            let slot = context.thread.map_or(0, |thread| thread.0 as usize + 1);
+            let slot = slot(context.thread);
             let mut stack = match self.stacks[slot].take() {
                 Some(stack) => stack,
                 None => self.begin(main).map_err(at(&place, 0))?,

@@ -136,7 +136,11 @@ fn item(builder: &mut Builder, kind: &str, words: &mut Words) -> Result<(), Stri
         "thread" => {
             let due = builder.threads().len();
             words.numbered("t", due)?;
-            builder.thread(words.string()?, words.id("p")?);
+            let thread = builder.thread(words.string()?, words.id("p")?);
+            if words.peek().is_some() {
+                words.after("later")?;
+                builder.set_later(thread);
+            }
         }
         other => return Err(format!("`{other}` is not an item")),
     }

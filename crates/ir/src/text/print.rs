@@ -73,7 +73,10 @@ fn starts(program: &Program, out: &mut String) -> std::fmt::Result {
         writeln!(out, "atomic {atomic}")?;
     }
     let mut threads = program.threads().pairs();
-    threads.try_for_each(|(id, thread)| writeln!(out, "thread {id} {} {}", quoted(&thread.name), thread.main))
+    threads.try_for_each(|(id, thread)| {
+        let later = if thread.later { " later" } else { "" };
+        writeln!(out, "thread {id} {} {}{later}", quoted(&thread.name), thread.main)
+    })
 }
 
 fn range(span: Span) -> String {
