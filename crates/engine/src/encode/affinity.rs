@@ -38,9 +38,7 @@ pub type Tie = (Node, Node, u32);
 pub struct Affinities {
     /// The ties within procedures: between globals and the locals and results of each model, that is, of the first procedure of
     /// its class.
-    ties: Vec<Tie>,
-    /// For each node its ends of ties: number 2i is the first end of tie i, and 2i + 1 the second.
-    of: Groups,
+    within: Partners,
     /// The ties between callers and callees, of every call.
     pub calls: Vec<Tie>,
 }
@@ -72,46 +70,64 @@ impl Affinities {
             let proc = program.locs()[edge.from].proc;
             collector.action(proc, &edge.action);
             let model = models[classes.procs[proc] as usize];
-            let of_model = |node: Node| match node.checked_sub(program.vars().len() as u32) {
-                Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
-                None if program.is_global(VarId(node)) => node,
-                None => nodes.var(program.procs()[model].locals[machine.scopes.place(VarId(node)) as usize]),
+            let of_model = |node: Node| {
+                let place = nodes.place(machine, node);
+                place.map_or(node, |place| nodes.at(program, model, place))
             };
             for (a, b, strength) in &mut collector.ties[first..] {
                 (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
             }
         }
-        let ties = collector.ties;
-        let of = ends(nodes.len(), &ties);
-        Affinities { ties, of, calls: calls.ties }
+        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: calls.ties }
     }
 
-    /// The partners of a variable or a result of a model, in order, and how strongly each is tied to it.
-    pub fn partners(&self, node: Node) -> SmallVec<[(Node, u32); 16]> {
-        partners(&self.ties, &self.of, node)
+    /// The partners of a global, or of a local or a result of a model, in order, and how strongly each is tied to it.
+    pub fn partners(&self, node: Node) -> &[(Node, u32)] {
+        self.within.of(node)
     }
 }
 
-/// For each node its ends of ties.
-fn ends(count: usize, ties: &[Tie]) -> Groups {
-    let ends =
-        |(at, &(a, b, _)): (usize, &Tie)| [(a as usize, 2 * at as u32), (b as usize, 2 * at as u32 + 1)];
-    Groups::new(count, ties.iter().enumerate().flat_map(ends))
+/// For each node its partners, in order, and how strongly each is tied to it. All ties between the same two are one.
+struct Partners {
+    list: Vec<(Node, u32)>,
+    /// For each node where its partners are in the list.
+    ranges: Vec<(u32, u32)>,
 }
 
-fn partners(ties: &[Tie], of: &Groups, node: Node) -> SmallVec<[(Node, u32); 16]> {
-    let partner = |&end: &u32| {
-        let (a, b, strength) = ties[end as usize / 2];
-        (if end.is_multiple_of(2) { b } else { a }, strength)
-    };
-    let mut partners: SmallVec<[(Node, u32); 16]> = of.of(node as usize).iter().map(partner).collect();
-    partners.sort_unstable();
-    partners.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 = kept.1.saturating_add(if same { next.1 } else { 0 });
-        same
-    });
-    partners
+impl Partners {
+    /// The partners of nodes below `count`.
+    fn new(count: usize, ties: &[Tie]) -> Self {
+        // Number 2i is the first end of tie i, and 2i + 1 the second.
+        let numbered = |(at, &(a, b, _)): (usize, &Tie)| {
+            let at = 2 * at as u32;
+            [(a as usize, at), (b as usize, at + 1)]
+        };
+        let ends = Groups::new(count, ties.iter().enumerate().flat_map(numbered));
+        let mut list: Vec<(Node, u32)> = vec![(0, 0); 2 * ties.len()];
+        let mut ranges: Vec<(u32, u32)> =
+            (0..count).map(|node| ends.range(node).start as u32).map(|start| (start, start)).collect();
+        // Partner by partner: so each list is in order, and ties between the same two meet.
+        for partner in 0..count as u32 {
+            for &end in ends.of(partner as usize) {
+                let (a, b, strength) = ties[end as usize / 2];
+                let node = if end.is_multiple_of(2) { b } else { a };
+                let (start, end) = &mut ranges[node as usize];
+                match list[*start as usize..*end as usize].last_mut() {
+                    Some((last, sum)) if *last == partner => *sum = sum.saturating_add(strength),
+                    _ => {
+                        list[*end as usize] = (partner, strength);
+                        *end += 1;
+                    }
+                }
+            }
+        }
+        Partners { list, ranges }
+    }
+
+    fn of(&self, node: Node) -> &[(Node, u32)] {
+        let (start, end) = self.ranges[node as usize];
+        &self.list[start as usize..end as usize]
+    }
 }
 
 struct Collector<'a> {
@@ -181,7 +197,7 @@ impl Collector<'_> {
 
 /// The numbers below `count`, in an order in which those that are tied are close. Among equals the least is first.
 pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
-    let of = ends(count, ties);
+    let partners = Partners::new(count, ties);
     let mut pull = vec![0f64; count];
     // For each node how strong its ties are in all, and how strong those to members.
     let (mut all, mut inner) = (vec![0f64; count], vec![0f64; count]);
@@ -212,7 +228,7 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
             weight = 1.0;
             queue = (0..count as u32).map(|at| (key(at, &pull, &inner), Reverse(at))).collect();
         }
-        for (partner, strength) in partners(ties, &of, at) {
+        for &(partner, strength) in partners.of(at) {
             if !placed[partner as usize] {
                 pull[partner as usize] += strength as f64 * weight;
                 inner[partner as usize] += strength as f64;

@@ -188,46 +188,53 @@ impl<'m, 'a> Arranger<'m, 'a> {
         }
         for &proc in &self.firsts {
             let (own, model) = self.twins(proc);
-            // Locals and results by their twins in the model, and globals by themselves.
-            let here: HashMap<Node, Option<u32>> =
-                model.iter().copied().zip(own.iter().map(|&node| self.columns.of(node))).collect();
-            let column = |node: Node| here.get(&node).copied().unwrap_or_else(|| self.columns.of(node));
+            let columns: Vec<Option<u32>> = own.iter().map(|&node| self.columns.of(node)).collect();
             // A local without a column lends its ties to the column that it is tied to most.
             let lends_to = |node: Node| {
-                let partners = self.affinities.partners(node).into_iter();
-                let tied = partners.filter_map(|(node, strength)| Some((strength, Reverse(column(node)?))));
+                let partners = self.affinities.partners(node).iter();
+                let column = |node| self.among(&columns, node);
+                let tied = partners.filter_map(|&(node, strength)| Some((strength, Reverse(column(node)?))));
                 tied.max().map(|(_, Reverse(column))| column)
             };
-            // For each node the column in whose name its ties count.
-            let speaks_for: HashMap<Node, Option<u32>> =
-                here.iter().map(|(&node, &column)| (node, column.or_else(|| lends_to(node)))).collect();
-            for &node in &model {
-                for (partner, strength) in self.affinities.partners(node) {
-                    let other = speaks_for.get(&partner).copied();
-                    tie(speaks_for[&node], other.unwrap_or_else(|| self.columns.of(partner)), strength);
+            // For each of them the column in whose name its ties count.
+            let speaks_for: Vec<Option<u32>> = columns
+                .iter()
+                .zip(&model)
+                .map(|(&column, &node)| column.or_else(|| lends_to(node)))
+                .collect();
+            for (&node, &column) in model.iter().zip(&speaks_for) {
+                for &(partner, strength) in self.affinities.partners(node) {
+                    tie(column, self.among(&speaks_for, partner), strength);
                 }
             }
         }
         let program = self.machine.program;
         for node in program.globals().map(|var| self.nodes.var(var)) {
-            let partners = self.affinities.partners(node).into_iter();
-            for (partner, strength) in partners.filter(|&(node, _)| self.nodes.is_global(program, node)) {
+            let partners = self.affinities.partners(node).iter();
+            for &(partner, strength) in partners.filter(|&&(node, _)| self.nodes.is_global(program, node)) {
                 tie(self.columns.of(node), self.columns.of(partner), strength);
             }
         }
         ties
     }
 
+    /// The column of a partner in a model: for a local or a result, that at its place among these; for a global its own.
+    fn among(&self, columns: &[Option<u32>], partner: Node) -> Option<u32> {
+        match self.nodes.place(self.machine, partner) {
+            Some(place) => columns[place],
+            None => self.columns.of(partner),
+        }
+    }
+
     /// Where the locals and results of a placement stand.
     fn spots(&mut self, placement: usize) -> Box<[Spot]> {
         let (own, model) = self.twins(self.firsts[placement]);
-        let index: HashMap<Node, u32> = model.iter().zip(0..).map(|(&node, at)| (node, at)).collect();
         let mut ties: Vec<Tie> = Vec::new();
-        for (at, &twin) in (0..).zip(&model) {
-            for (partner, strength) in self.affinities.partners(twin) {
+        for (at, &twin) in model.iter().enumerate() {
+            for &(partner, strength) in self.affinities.partners(twin) {
                 // Each tie once, from its lesser end.
-                if let Some(&other) = index.get(&partner).filter(|&&other| other > at) {
-                    ties.push((at, other, strength));
+                if let Some(other) = self.nodes.place(self.machine, partner).filter(|&other| other > at) {
+                    ties.push((at as Node, other as Node, strength));
                 }
             }
         }
@@ -244,7 +251,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
                 integers += 1;
                 continue;
             }
-            let column = self.closest_column(&spots, &index, model[at]).unwrap_or(behind_none);
+            let column = self.closest_column(&spots, model[at]).unwrap_or(behind_none);
             let offset = counts.entry(column).or_default();
             *offset += 1;
             self.behind[column as usize] = self.behind[column as usize].max(*offset);
@@ -256,13 +263,13 @@ impl<'m, 'a> Arranger<'m, 'a> {
 
     /// The Boolean column behind which a local or a result is to stand: that of the partner to which it is tied most, of those
     /// that have a spot already. Among equals members of columns come first.
-    fn closest_column(&self, spots: &[Option<Spot>], index: &HashMap<Node, u32>, node: Node) -> Option<u32> {
-        let spot = |partner: Node| match index.get(&partner) {
-            Some(&at) => spots[at as usize],
+    fn closest_column(&self, spots: &[Option<Spot>], node: Node) -> Option<u32> {
+        let spot = |partner: Node| match self.nodes.place(self.machine, partner) {
+            Some(place) => spots[place],
             None => self.column_spot(partner),
         };
-        let partners = self.affinities.partners(node).into_iter();
-        let placed = partners.filter_map(|(partner, strength)| match spot(partner)? {
+        let partners = self.affinities.partners(node).iter();
+        let placed = partners.filter_map(|&(partner, strength)| match spot(partner)? {
             Spot::Boolean { column, offset } => Some((strength, offset == 0, Reverse(partner), column)),
             Spot::Integer { .. } => None,
         });
