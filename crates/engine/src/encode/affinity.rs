@@ -11,7 +11,8 @@
 //! So a copy that is compared with its original and nothing else stands right behind it, and is not left for later because
 //! the original has other partners.
 //!
-//! Of the edges of one class only the first is looked at. Its ties count as often as the class has members.
+//! Procedures of one placement ([`super::arrangement`]) are arranged alike, so ties are collected for the first of them. Of its
+//! edges of one class only one is looked at, and its ties count as often as the placement has edges of that class.
 //!
 //! # Cost
 //!
@@ -19,7 +20,7 @@
 
 use super::columns::{Node, Nodes};
 use super::machine::code::Machine;
-use postbop_ir::{Action, Expr, Op, ProcId, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Table, VarId};
 use postbop_kit::groups::Groups;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -36,55 +37,66 @@ pub type Tie = (Node, Node, u32);
 
 /// The ties of a program.
 pub struct Affinities {
-    /// The ties within procedures: between globals and the locals and results of each model, that is, of the first procedure of
-    /// its class.
+    /// The ties within procedures: between globals and the locals and results of the first procedure of each placement.
     within: Partners,
     /// The ties between callers and callees, of every call.
     pub calls: Vec<Tie>,
 }
 
 impl Affinities {
-    /// The ties of a program.
-    pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
+    /// The ties of a program, given the placement of each procedure and the first procedure of each placement.
+    pub fn new(machine: &Machine, nodes: &Nodes, placement: &Table<ProcId, u32>, firsts: &[ProcId]) -> Self {
         let (program, classes) = (machine.program, &machine.classes);
+        let edges = classes.edges.pairs().map(|(id, &class)| (class as usize, id.0));
+        let by_class = Groups::new(classes.edge_classes, edges);
         let mut collector = Collector { nodes, ties: Vec::new() };
-        let mut calls = Collector { nodes, ties: Vec::new() };
-        let mut counts = vec![0u32; classes.edge_classes];
-        classes.edges.iter().for_each(|&class| counts[class as usize] += 1);
-        for (id, edge) in program.edges().pairs() {
-            if let Action::Call { callee, args, results } = &edge.action {
-                for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
-                    calls.stored(nodes.var(param), arg);
+        // For each placement how many edges it has of the class at hand that no other edge has spoken for.
+        let mut counts = vec![0u32; firsts.len()];
+        for class in 0..classes.edge_classes {
+            let edges = by_class.of(class).iter().map(|&edge| &program.edges()[EdgeId(edge)]);
+            let edges = edges.map(|edge| (program.locs()[edge.from].proc, edge));
+            edges.clone().for_each(|(proc, _)| counts[placement[proc] as usize] += 1);
+            for (proc, edge) in edges {
+                let count = std::mem::take(&mut counts[placement[proc] as usize]);
+                if count > 0 {
+                    let start = collector.ties.len();
+                    collector.action(proc, &edge.action);
+                    let first = firsts[placement[proc] as usize];
+                    let twin = |node: Node| {
+                        let place = nodes.place(machine, node);
+                        place.map_or(node, |place| nodes.at(program, first, place))
+                    };
+                    for (a, b, strength) in &mut collector.ties[start..] {
+                        (*a, *b, *strength) = (twin(*a), twin(*b), strength.saturating_mul(count));
+                    }
                 }
-                for (at, receiver) in results.iter().enumerate() {
-                    let result = nodes.result(*callee, at);
-                    receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
-                }
-            }
-            // The first edge of a class speaks for all of them.
-            let count = std::mem::take(&mut counts[classes.edges[id] as usize]);
-            if count == 0 {
-                continue;
-            }
-            let first = collector.ties.len();
-            let proc = program.locs()[edge.from].proc;
-            collector.action(proc, &edge.action);
-            let model = models[classes.procs[proc] as usize];
-            let of_model = |node: Node| {
-                let place = nodes.place(machine, node);
-                place.map_or(node, |place| nodes.at(program, model, place))
-            };
-            for (a, b, strength) in &mut collector.ties[first..] {
-                (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
             }
         }
-        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: calls.ties }
+        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: of_calls(machine, nodes) }
     }
 
-    /// The partners of a global, or of a local or a result of a model, in order, and how strongly each is tied to it.
+    /// The partners of a global, or of a local or a result of the first procedure of a placement, in order, and how strongly
+    /// each is tied to it.
     pub fn partners(&self, node: Node) -> &[(Node, u32)] {
         self.within.of(node)
     }
+}
+
+/// The ties between callers and callees.
+fn of_calls(machine: &Machine, nodes: &Nodes) -> Vec<Tie> {
+    let program = machine.program;
+    let mut calls = Collector { nodes, ties: Vec::new() };
+    for edge in program.edges().iter() {
+        let Action::Call { callee, args, results } = &edge.action else { continue };
+        for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
+            calls.stored(nodes.var(param), arg);
+        }
+        for (at, receiver) in results.iter().enumerate() {
+            let result = nodes.result(*callee, at);
+            receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
+        }
+    }
+    calls.ties
 }
 
 /// For each node its partners, in order, and how strongly each is tied to it. All ties between the same two are one.
