@@ -8,6 +8,7 @@ use postbop_front::{File, Format, LineIndex, Options, read::too_large};
 use postbop_ir::{EdgeId, Id, Program, Span, text};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A program and the files it came from.
 pub struct Input {
@@ -24,12 +25,17 @@ struct SourceText {
     /// What users call it.
     name: String,
     text: String,
-    lines: LineIndex,
+    /// Its lines, once a place in it is shown.
+    lines: OnceLock<LineIndex>,
 }
 
 impl SourceText {
+    fn lines(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+
     fn shown(&self) -> Shown<'_> {
-        Shown { name: &self.name, text: &self.text, lines: &self.lines }
+        Shown { name: &self.name, text: &self.text, lines: self.lines() }
     }
 }
 
@@ -46,8 +52,8 @@ impl Input {
 
     /// The line and column of a span's start.
     pub fn position(&self, span: Span) -> (usize, usize) {
-        let SourceText { text, lines, .. } = self.file(span);
-        lines.line_column(text, span.start)
+        let file = self.file(span);
+        file.lines().line_column(&file.text, span.start)
     }
 
     /// The ending of the name of a span's file, if that is not the first.
@@ -85,11 +91,11 @@ impl Input {
 pub fn bytes(path: &Path, output: &mut Output) -> Result<Vec<u8>, Status> {
     let limit = output.limits.largest();
     let result = if path == Path::new("-") {
-        at_most(limit, std::io::stdin().lock())
+        at_most(limit, 0, std::io::stdin().lock())
     } else if path.is_dir() {
         Err(std::io::Error::other("is a directory"))
     } else {
-        std::fs::File::open(path).and_then(|file| at_most(limit, file))
+        std::fs::File::open(path).and_then(|file| at_most(limit, file.metadata()?.len() as usize, file))
     };
     match result {
         Ok(Some(bytes)) => Ok(bytes),
@@ -111,9 +117,9 @@ pub fn bytes(path: &Path, output: &mut Output) -> Result<Vec<u8>, Status> {
     }
 }
 
-/// All that there is to read, unless it is more than so many bytes.
-fn at_most(limit: usize, from: impl Read) -> std::io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
+/// All that there is to read, unless it is more than so many bytes; so many are expected.
+fn at_most(limit: usize, expected: usize, from: impl Read) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::with_capacity(expected.min(limit) + 1);
     from.take(limit as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= limit).then_some(bytes))
 }
@@ -155,9 +161,11 @@ impl Files {
         let names = self.0.iter().map(|(name, _)| name.clone());
         let texts =
             std::iter::once(reading.text).chain(reading.beside).chain(std::iter::repeat(String::new()));
-        let file = |(name, text): (String, String)| SourceText { name, lines: LineIndex::new(&text), text };
+        let file = |(name, text): (String, String)| SourceText { name, text, lines: OnceLock::new() };
         let files: Vec<SourceText> = names.zip(texts).map(file).collect();
-        render(&files.iter().map(SourceText::shown).collect::<Vec<_>>(), &reading.diagnostics, output);
+        if !reading.diagnostics.is_empty() {
+            render(&files.iter().map(SourceText::shown).collect::<Vec<_>>(), &reading.diagnostics, output);
+        }
         let program = reading.program.ok_or(Status::BadInput)?;
         Ok(Input { program, format: reading.format, files })
     }

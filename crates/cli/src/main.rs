@@ -10,7 +10,6 @@ mod input;
 mod output;
 mod properties;
 mod report;
-mod stack;
 mod stdout;
 
 use args::{Args, Command};

@@ -48,6 +48,8 @@ pub(super) const INSTANCES: &[(&str, &[u64])] = &[
     ("reverse-bug", &[60]),
     ("permute", &[60]),
     ("permute-bug", &[60]),
+    ("shuffle", &[1, 60]),
+    ("shuffle-bug", &[1, 60]),
     ("havoc", &[60]),
     ("havoc-bug", &[60]),
     ("choosy", &[60]),

@@ -5,6 +5,7 @@
 //! spoil one value, so that the same diagrams are made and a trace has to be found.
 
 use super::{list, names};
+use crate::rng::Rng;
 
 /// `if (c0 | c1 | …) then ERR: skip; fi`.
 fn error_if(conditions: impl Iterator<Item = String>) -> String {
@@ -229,5 +230,31 @@ pub(super) fn permute(k: u64, bug: bool) -> String {
         way(),
         way(),
         x.join(" | "),
+    )
+}
+
+/// A procedure that returns its K parameters in another, random order, and one that puts them back; main lets both have the
+/// same K variables. Two procedures that look alike from outside want different orders of levels for themselves.
+///
+/// # Verdict
+/// In the end the variables are where they were, as main has noted; with the bug the second procedure negates its last result.
+pub(super) fn shuffle(seed: u64, k: u64, bug: bool) -> String {
+    let [p, x, y] = ["p", "x", "y"].map(|prefix| names(prefix, k));
+    let mut order: Vec<usize> = (0..p.len()).collect();
+    Rng::new(seed).shuffle(&mut order);
+    let mut back = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(to, &from)| back[from] = to);
+    let procedure = |name: &str, order: &[usize], bug: bool| {
+        let results: Vec<String> = order.iter().map(|&from| p[from].clone()).collect();
+        let results = list(&spoilt(&results, bug));
+        format!("bool<{k}> {name}({})\nbegin\n  return {results};\nend\n", list(&p))
+    };
+    format!(
+        "{}{}void main()\nbegin\n  decl {xs}, {ys};\n  {ys} := {xs};\n  {xs} := f({xs});\n  {xs} := g({xs});\n{}end\n",
+        procedure("f", &order, false),
+        procedure("g", &back, bug),
+        error_unless_equal(&x, &y),
+        xs = list(&x),
+        ys = list(&y),
     )
 }

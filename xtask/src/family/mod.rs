@@ -17,7 +17,7 @@ use postbop_ir::{LocId, Program};
 /// The families and their parameters, for help texts.
 pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS READ | deep DEPTH | deep-safe DEPTH | \
      quicksort BITS | driver SEED PROCS GLOBALS LOCALS | wide SEED VARS ROUNDS | term SEED VARS | \
-     ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | permute K | havoc K | \
+     ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | permute K | shuffle SEED K | havoc K | \
      choosy K | adder K | privates N | slam SEED VARS PROCS STATEMENTS | sparse SEED GLOBALS PROCS STATEMENTS | \
      mutual SEED GLOBALS PROCS STATEMENTS | scope SEED VARS PROCS, and each of these with -bug | counter BITS | counter-safe BITS | \
      doubling N | asserts N | nested N | params N";
@@ -115,6 +115,7 @@ fn spoilable(family: &str, parameters: &[u64]) -> Option<(String, Option<bool>)>
         ("faraway", &[k @ (2..), m @ (1..)]) => flow::faraway(k, m, bug),
         ("reverse", &[k @ (2..)]) => flow::reverse(k, bug),
         ("permute", &[k @ (2..)]) => flow::permute(k, bug),
+        ("shuffle", &[seed, k @ (1..)]) => flow::shuffle(seed, k, bug),
         ("havoc", &[k @ (1..)]) => choices::havoc(k, bug),
         ("choosy", &[k @ (1..)]) => choices::choosy(k, bug),
         ("adder", &[k @ (1..)]) => choices::adder(k, bug),
@@ -186,6 +187,7 @@ mod tests {
         ("faraway", &[3, 2]),
         ("reverse", &[3]),
         ("permute", &[4]),
+        ("shuffle", &[1, 3]),
         ("havoc", &[3]),
         ("choosy", &[2]),
         ("adder", &[3]),

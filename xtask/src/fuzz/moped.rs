@@ -102,7 +102,7 @@ fn temporal(program: &Program, plain: &Plain) -> Result<Score, String> {
             let Ok(automaton) = read.violations(&mut |_| true) else { continue };
             let product = product(program, &automaton, &read.atoms, Accepts::Always, &formula);
             let queries = [product.query.clone()];
-            let task = Task::new(product.program(), &queries);
+            let task = Task::new(&product.program, &queries);
             let report =
                 verify(&task, EngineChoice::Auto, &Budget::unlimited().with_time(FORMULA), &mut Silent);
             let given = said(&formula, &report.answers[0].verdict, violated)?;

@@ -7,10 +7,9 @@ use crate::input::{Files, Input, options};
 use crate::report::overall;
 use crate::report::printer::{Printer, Sheet};
 use crate::report::trace_json::fingerprint;
-use crate::stack::deep;
 use crate::{ALLOCATOR, Output, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
-use postbop_ir::{Bound, Expr, Prefer, Program, Query, Schedule, Task};
+use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -154,8 +153,7 @@ impl<'a> Checking<'a> {
         printer.waits = self.args.source.threads.is_none() && !input.program.no_room().is_empty();
         let waits = printer.waits;
         let mut observer = Translated { product, observer: printer };
-        let mut report =
-            on_deep_stack(&product.program, move || verify(&task, choice, budget, &mut observer));
+        let mut report = verify(&task, choice, budget, &mut observer);
         if waits {
             self.conclude(&mut report.answers, budget, input.program.threads().len() as u32);
         }
@@ -186,10 +184,10 @@ impl<'a> Checking<'a> {
         sheet: &mut Sheet<'a>,
     ) -> Report {
         let program = &input.program;
-        let (task, choice) = (self.task(program, queries), self.choice);
+        let task = self.task(program, queries);
         let mut printer = Printer::new(input, sheet);
         printer.waits = waits;
-        on_deep_stack(program, move || verify(&task, choice, budget, &mut printer))
+        verify(&task, self.choice, budget, &mut printer)
     }
 }
 
@@ -215,19 +213,6 @@ fn keep(program: &Program, folder: &Path) -> String {
             format!("postbop: this is a bug in postbop; {} could not be written: {error}\n", path.display())
         }
     }
-}
-
-/// Does the work on a stack as deep as the program's diagrams may need.
-fn on_deep_stack<T: Send>(program: &Program, work: impl FnOnce() -> T + Send) -> T {
-    const MANY: usize = 2_000;
-    let choices = program.edges().iter().map(|edge| edge.action.exprs().flat_map(Expr::choices).count());
-    let locals = program.procs().iter().map(|proc| proc.locals.len());
-    let most = program.globals().count() + locals.max().unwrap_or(0) + choices.max().unwrap_or(0);
-    let width = if program.vars().iter().any(|var| var.ty.is_integer()) { 64 } else { 1 };
-    if most * width < MANY {
-        return work();
-    }
-    deep(work)
 }
 
 fn status(report: &Report) -> Status {

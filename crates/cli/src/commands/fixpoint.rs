@@ -4,7 +4,6 @@ use super::check::budget;
 use crate::args::{Fixpoint, RunFormulas};
 use crate::report::diagnostics::{Shown, render};
 use crate::report::text;
-use crate::stack::deep;
 use crate::{Output, Status, input, properties};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES, algorithm};
 use postbop_engine::fixpoint::{representable, run::run as run_formulas};
@@ -41,8 +40,7 @@ fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status>
     let queries =
         properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
     let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
-    // A formula may have many variables even if the program has few.
-    let (source, ran) = deep(|| run_formulas(program, locs, &formulas, &budget));
+    let (source, ran) = run_formulas(program, locs, &formulas, &budget);
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);

@@ -11,7 +11,8 @@
 //! So a copy that is compared with its original and nothing else stands right behind it, and is not left for later because
 //! the original has other partners.
 //!
-//! Of the edges of one class only the first is looked at. Its ties count as often as the class has members.
+//! Procedures of one placement ([`super::arrangement`]) are arranged alike, so ties are collected for the first of them. Of its
+//! edges of one class only one is looked at, and its ties count as often as the placement has edges of that class.
 //!
 //! # Cost
 //!
@@ -19,7 +20,7 @@
 
 use super::columns::{Node, Nodes};
 use super::machine::code::Machine;
-use postbop_ir::{Action, Expr, Op, ProcId, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Table, VarId};
 use postbop_kit::groups::Groups;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -36,82 +37,109 @@ pub type Tie = (Node, Node, u32);
 
 /// The ties of a program.
 pub struct Affinities {
-    /// The ties within procedures: between globals and the locals and results of each model, that is, of the first procedure of
-    /// its class.
-    ties: Vec<Tie>,
-    /// For each node its ends of ties: number 2i is the first end of tie i, and 2i + 1 the second.
-    of: Groups,
+    /// The ties within procedures: between globals and the locals and results of the first procedure of each placement.
+    within: Partners,
     /// The ties between callers and callees, of every call.
     pub calls: Vec<Tie>,
 }
 
 impl Affinities {
-    /// The ties of a program.
-    pub fn new(machine: &Machine, nodes: &Nodes, models: &[ProcId]) -> Self {
+    /// The ties of a program, given the placement of each procedure and the first procedure of each placement.
+    pub fn new(machine: &Machine, nodes: &Nodes, placement: &Table<ProcId, u32>, firsts: &[ProcId]) -> Self {
         let (program, classes) = (machine.program, &machine.classes);
+        let edges = classes.edges.pairs().map(|(id, &class)| (class as usize, id.0));
+        let by_class = Groups::new(classes.edge_classes, edges);
         let mut collector = Collector { nodes, ties: Vec::new() };
-        let mut calls = Collector { nodes, ties: Vec::new() };
-        let mut counts = vec![0u32; classes.edge_classes];
-        classes.edges.iter().for_each(|&class| counts[class as usize] += 1);
-        for (id, edge) in program.edges().pairs() {
-            if let Action::Call { callee, args, results } = &edge.action {
-                for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
-                    calls.stored(nodes.var(param), arg);
+        // For each placement how many edges it has of the class at hand that no other edge has spoken for.
+        let mut counts = vec![0u32; firsts.len()];
+        for class in 0..classes.edge_classes {
+            let edges = by_class.of(class).iter().map(|&edge| &program.edges()[EdgeId(edge)]);
+            let edges = edges.map(|edge| (program.locs()[edge.from].proc, edge));
+            edges.clone().for_each(|(proc, _)| counts[placement[proc] as usize] += 1);
+            for (proc, edge) in edges {
+                let count = std::mem::take(&mut counts[placement[proc] as usize]);
+                if count > 0 {
+                    let start = collector.ties.len();
+                    collector.action(proc, &edge.action);
+                    let first = firsts[placement[proc] as usize];
+                    let twin = |node: Node| {
+                        let place = nodes.place(machine, node);
+                        place.map_or(node, |place| nodes.at(program, first, place))
+                    };
+                    for (a, b, strength) in &mut collector.ties[start..] {
+                        (*a, *b, *strength) = (twin(*a), twin(*b), strength.saturating_mul(count));
+                    }
                 }
-                for (at, receiver) in results.iter().enumerate() {
-                    let result = nodes.result(*callee, at);
-                    receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
-                }
-            }
-            // The first edge of a class speaks for all of them.
-            let count = std::mem::take(&mut counts[classes.edges[id] as usize]);
-            if count == 0 {
-                continue;
-            }
-            let first = collector.ties.len();
-            let proc = program.locs()[edge.from].proc;
-            collector.action(proc, &edge.action);
-            let model = models[classes.procs[proc] as usize];
-            let of_model = |node: Node| match node.checked_sub(program.vars().len() as u32) {
-                Some(_) => nodes.result(model, (node - nodes.result(proc, 0)) as usize),
-                None if program.is_global(VarId(node)) => node,
-                None => nodes.var(program.procs()[model].locals[machine.scopes.place(VarId(node)) as usize]),
-            };
-            for (a, b, strength) in &mut collector.ties[first..] {
-                (*a, *b, *strength) = (of_model(*a), of_model(*b), strength.saturating_mul(count));
             }
         }
-        let ties = collector.ties;
-        let of = ends(nodes.len(), &ties);
-        Affinities { ties, of, calls: calls.ties }
+        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: of_calls(machine, nodes) }
     }
 
-    /// The partners of a variable or a result of a model, in order, and how strongly each is tied to it.
-    pub fn partners(&self, node: Node) -> SmallVec<[(Node, u32); 16]> {
-        partners(&self.ties, &self.of, node)
+    /// The partners of a global, or of a local or a result of the first procedure of a placement, in order, and how strongly
+    /// each is tied to it.
+    pub fn partners(&self, node: Node) -> &[(Node, u32)] {
+        self.within.of(node)
     }
 }
 
-/// For each node its ends of ties.
-fn ends(count: usize, ties: &[Tie]) -> Groups {
-    let ends =
-        |(at, &(a, b, _)): (usize, &Tie)| [(a as usize, 2 * at as u32), (b as usize, 2 * at as u32 + 1)];
-    Groups::new(count, ties.iter().enumerate().flat_map(ends))
+/// The ties between callers and callees.
+fn of_calls(machine: &Machine, nodes: &Nodes) -> Vec<Tie> {
+    let program = machine.program;
+    let mut calls = Collector { nodes, ties: Vec::new() };
+    for edge in program.edges().iter() {
+        let Action::Call { callee, args, results } = &edge.action else { continue };
+        for (&param, arg) in program.procs()[*callee].params().iter().zip(args) {
+            calls.stored(nodes.var(param), arg);
+        }
+        for (at, receiver) in results.iter().enumerate() {
+            let result = nodes.result(*callee, at);
+            receiver.iter().for_each(|&var| calls.tie(result, nodes.var(var), STRONG));
+        }
+    }
+    calls.ties
 }
 
-fn partners(ties: &[Tie], of: &Groups, node: Node) -> SmallVec<[(Node, u32); 16]> {
-    let partner = |&end: &u32| {
-        let (a, b, strength) = ties[end as usize / 2];
-        (if end.is_multiple_of(2) { b } else { a }, strength)
-    };
-    let mut partners: SmallVec<[(Node, u32); 16]> = of.of(node as usize).iter().map(partner).collect();
-    partners.sort_unstable();
-    partners.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        kept.1 = kept.1.saturating_add(if same { next.1 } else { 0 });
-        same
-    });
-    partners
+/// For each node its partners, in order, and how strongly each is tied to it. All ties between the same two are one.
+struct Partners {
+    list: Vec<(Node, u32)>,
+    /// For each node where its partners are in the list.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Partners {
+    /// The partners of nodes below `count`.
+    fn new(count: usize, ties: &[Tie]) -> Self {
+        // Number 2i is the first end of tie i, and 2i + 1 the second.
+        let numbered = |(at, &(a, b, _)): (usize, &Tie)| {
+            let at = 2 * at as u32;
+            [(a as usize, at), (b as usize, at + 1)]
+        };
+        let ends = Groups::new(count, ties.iter().enumerate().flat_map(numbered));
+        let mut list: Vec<(Node, u32)> = vec![(0, 0); 2 * ties.len()];
+        let mut ranges: Vec<(u32, u32)> =
+            (0..count).map(|node| ends.range(node).start as u32).map(|start| (start, start)).collect();
+        // Partner by partner: so each list is in order, and ties between the same two meet.
+        for partner in 0..count as u32 {
+            for &end in ends.of(partner as usize) {
+                let (a, b, strength) = ties[end as usize / 2];
+                let node = if end.is_multiple_of(2) { b } else { a };
+                let (start, end) = &mut ranges[node as usize];
+                match list[*start as usize..*end as usize].last_mut() {
+                    Some((last, sum)) if *last == partner => *sum = sum.saturating_add(strength),
+                    _ => {
+                        list[*end as usize] = (partner, strength);
+                        *end += 1;
+                    }
+                }
+            }
+        }
+        Partners { list, ranges }
+    }
+
+    fn of(&self, node: Node) -> &[(Node, u32)] {
+        let (start, end) = self.ranges[node as usize];
+        &self.list[start as usize..end as usize]
+    }
 }
 
 struct Collector<'a> {
@@ -181,7 +209,7 @@ impl Collector<'_> {
 
 /// The numbers below `count`, in an order in which those that are tied are close. Among equals the least is first.
 pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
-    let of = ends(count, ties);
+    let partners = Partners::new(count, ties);
     let mut pull = vec![0f64; count];
     // For each node how strong its ties are in all, and how strong those to members.
     let (mut all, mut inner) = (vec![0f64; count], vec![0f64; count]);
@@ -212,7 +240,7 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
             weight = 1.0;
             queue = (0..count as u32).map(|at| (key(at, &pull, &inner), Reverse(at))).collect();
         }
-        for (partner, strength) in partners(ties, &of, at) {
+        for &(partner, strength) in partners.of(at) {
             if !placed[partner as usize] {
                 pull[partner as usize] += strength as f64 * weight;
                 inner[partner as usize] += strength as f64;

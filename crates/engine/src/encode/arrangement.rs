@@ -16,9 +16,8 @@
 //! That is for Booleans. Integers have an order of their own: columns first, then the others.
 //!
 //! **Placements.** Procedures of one class ([`super::machine::classes`]) whose locals and results are in the same columns are a
-//! *placement*: they are arranged once, and have everything at the same place, so that their relations can be shared. Ties
-//! were collected for the model of each class only, so a placement finds its ties by the places of its locals and results
-//! among those of the model ([`Arranger::twins`]).
+//! *placement*: they are arranged once, and have everything at the same place, so that their relations can be shared. The first
+//! of them stands for all: its locals and results have the ties of theirs.
 //!
 //! # Cost
 //!
@@ -86,8 +85,6 @@ struct Arranger<'m, 'a> {
     machine: &'m Machine<'a>,
     nodes: Nodes,
     columns: Columns,
-    /// For each class of procedures its model.
-    models: Vec<ProcId>,
     affinities: Affinities,
     /// The placement of each procedure.
     placement: Table<ProcId, u32>,
@@ -108,9 +105,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
     fn new(machine: &'m Machine<'a>, globals: &[VarId]) -> Self {
         let program = machine.program;
         let nodes = Nodes::new(program);
-        let models = machine.classes.models();
         let columns = Columns::new(machine, &nodes, globals);
-        let affinities = Affinities::new(machine, &nodes, &models);
         let (mut keys, mut key, mut firsts) = (Rows::default(), Vec::new(), Vec::new());
         let mut placement = |proc: ProcId| {
             key.clear();
@@ -123,11 +118,11 @@ impl<'m, 'a> Arranger<'m, 'a> {
             placement
         };
         let placement: Table<ProcId, u32> = program.procs().ids().map(&mut placement).collect();
+        let affinities = Affinities::new(machine, &nodes, &placement, &firsts);
         let mut arranger = Arranger {
             machine,
             nodes,
             columns,
-            models,
             affinities,
             placement,
             firsts,
@@ -138,14 +133,6 @@ impl<'m, 'a> Arranger<'m, 'a> {
         };
         arranger.place_columns();
         arranger
-    }
-
-    /// The locals and results of a procedure, and in the same order those of the model of its class, for which ties were
-    /// collected.
-    fn twins(&self, proc: ProcId) -> (Vec<Node>, Vec<Node>) {
-        let model = self.models[self.machine.classes.procs[proc] as usize];
-        let of = |proc| self.nodes.of(self.machine.program, proc).collect();
-        (of(proc), of(model))
     }
 
     /// Where the column of a variable or a result stands, if it is in one.
@@ -175,6 +162,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
     /// A tie between two locals, or between two globals, is added from both ends, and so counts twice; one between a local and
     /// a global is added from the local's end only, and one between caller and callee once. Nothing depends on that but the order.
     fn column_ties(&self) -> Vec<Tie> {
+        let program = self.machine.program;
         let mut ties: Vec<Tie> = Vec::new();
         if self.columns.len() == 0 {
             return ties;
@@ -187,47 +175,46 @@ impl<'m, 'a> Arranger<'m, 'a> {
             tie(self.columns.of(a), self.columns.of(b), strength);
         }
         for &proc in &self.firsts {
-            let (own, model) = self.twins(proc);
-            // Locals and results by their twins in the model, and globals by themselves.
-            let here: HashMap<Node, Option<u32>> =
-                model.iter().copied().zip(own.iter().map(|&node| self.columns.of(node))).collect();
-            let column = |node: Node| here.get(&node).copied().unwrap_or_else(|| self.columns.of(node));
-            // A local without a column lends its ties to the column that it is tied to most.
-            let lends_to = |node: Node| {
-                let partners = self.affinities.partners(node).into_iter();
-                let tied = partners.filter_map(|(node, strength)| Some((strength, Reverse(column(node)?))));
-                tied.max().map(|(_, Reverse(column))| column)
-            };
-            // For each node the column in whose name its ties count.
-            let speaks_for: HashMap<Node, Option<u32>> =
-                here.iter().map(|(&node, &column)| (node, column.or_else(|| lends_to(node)))).collect();
-            for &node in &model {
-                for (partner, strength) in self.affinities.partners(node) {
-                    let other = speaks_for.get(&partner).copied();
-                    tie(speaks_for[&node], other.unwrap_or_else(|| self.columns.of(partner)), strength);
+            let own: Vec<Node> = self.nodes.of(program, proc).collect();
+            // For each of them the column in whose name its ties count.
+            let speaks_for = |&node: &Node| self.columns.of(node).or_else(|| self.lends_to(node));
+            let speaks_for: Vec<Option<u32>> = own.iter().map(speaks_for).collect();
+            for (&node, &column) in own.iter().zip(&speaks_for) {
+                for &(partner, strength) in self.affinities.partners(node) {
+                    let other = match self.nodes.place(self.machine, partner) {
+                        Some(place) => speaks_for[place],
+                        None => self.columns.of(partner),
+                    };
+                    tie(column, other, strength);
                 }
             }
         }
-        let program = self.machine.program;
         for node in program.globals().map(|var| self.nodes.var(var)) {
-            let partners = self.affinities.partners(node).into_iter();
-            for (partner, strength) in partners.filter(|&(node, _)| self.nodes.is_global(program, node)) {
+            let partners = self.affinities.partners(node).iter();
+            for &(partner, strength) in partners.filter(|&&(node, _)| self.nodes.is_global(program, node)) {
                 tie(self.columns.of(node), self.columns.of(partner), strength);
             }
         }
         ties
     }
 
+    /// The column to which a local without a column lends its ties: the one that it is tied to most.
+    fn lends_to(&self, node: Node) -> Option<u32> {
+        let partners = self.affinities.partners(node).iter();
+        let column = |node| self.columns.of(node).map(Reverse);
+        let tied = partners.filter_map(|&(partner, strength)| Some((strength, column(partner)?)));
+        tied.max().map(|(_, Reverse(column))| column)
+    }
+
     /// Where the locals and results of a placement stand.
     fn spots(&mut self, placement: usize) -> Box<[Spot]> {
-        let (own, model) = self.twins(self.firsts[placement]);
-        let index: HashMap<Node, u32> = model.iter().zip(0..).map(|(&node, at)| (node, at)).collect();
+        let own: Vec<Node> = self.nodes.of(self.machine.program, self.firsts[placement]).collect();
         let mut ties: Vec<Tie> = Vec::new();
-        for (at, &twin) in (0..).zip(&model) {
-            for (partner, strength) in self.affinities.partners(twin) {
+        for (at, &node) in own.iter().enumerate() {
+            for &(partner, strength) in self.affinities.partners(node) {
                 // Each tie once, from its lesser end.
-                if let Some(&other) = index.get(&partner).filter(|&&other| other > at) {
-                    ties.push((at, other, strength));
+                if let Some(other) = self.nodes.place(self.machine, partner).filter(|&other| other > at) {
+                    ties.push((at as Node, other as Node, strength));
                 }
             }
         }
@@ -244,7 +231,7 @@ impl<'m, 'a> Arranger<'m, 'a> {
                 integers += 1;
                 continue;
             }
-            let column = self.closest_column(&spots, &index, model[at]).unwrap_or(behind_none);
+            let column = self.closest_column(&spots, own[at]).unwrap_or(behind_none);
             let offset = counts.entry(column).or_default();
             *offset += 1;
             self.behind[column as usize] = self.behind[column as usize].max(*offset);
@@ -256,13 +243,13 @@ impl<'m, 'a> Arranger<'m, 'a> {
 
     /// The Boolean column behind which a local or a result is to stand: that of the partner to which it is tied most, of those
     /// that have a spot already. Among equals members of columns come first.
-    fn closest_column(&self, spots: &[Option<Spot>], index: &HashMap<Node, u32>, node: Node) -> Option<u32> {
-        let spot = |partner: Node| match index.get(&partner) {
-            Some(&at) => spots[at as usize],
+    fn closest_column(&self, spots: &[Option<Spot>], node: Node) -> Option<u32> {
+        let spot = |partner: Node| match self.nodes.place(self.machine, partner) {
+            Some(place) => spots[place],
             None => self.column_spot(partner),
         };
-        let partners = self.affinities.partners(node).into_iter();
-        let placed = partners.filter_map(|(partner, strength)| match spot(partner)? {
+        let partners = self.affinities.partners(node).iter();
+        let placed = partners.filter_map(|&(partner, strength)| match spot(partner)? {
             Spot::Boolean { column, offset } => Some((strength, offset == 0, Reverse(partner), column)),
             Spot::Integer { .. } => None,
         });

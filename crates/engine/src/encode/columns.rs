@@ -74,6 +74,24 @@ impl Nodes {
         data.locals.iter().map(|&var| self.var(var)).chain(results)
     }
 
+    /// The place of a local or a result among those of its procedure; none for a global.
+    pub fn place(&self, machine: &Machine, node: Node) -> Option<usize> {
+        let proc = self.owner(machine.program, node)?;
+        Some(match node < self.variables {
+            true => machine.scopes.place(VarId(node)) as usize,
+            false => machine.program.procs()[proc].locals.len() + (node - self.results[proc]) as usize,
+        })
+    }
+
+    /// The local or the result at a place in a procedure.
+    pub fn at(&self, program: &Program, proc: ProcId, place: usize) -> Node {
+        let locals = &program.procs()[proc].locals;
+        match locals.get(place) {
+            Some(&var) => self.var(var),
+            None => self.result(proc, place - locals.len()),
+        }
+    }
+
     /// The procedure of a local or a result; none for a global.
     fn owner(&self, program: &Program, node: Node) -> Option<ProcId> {
         if node >= self.variables {

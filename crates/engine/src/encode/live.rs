@@ -108,6 +108,18 @@ impl Live {
     }
 }
 
+/// Of the values that are stored in fields, those whose fields are live. The fields are not live any more.
+fn needed<'e>(set: &mut [u64], stored: impl Iterator<Item = (usize, &'e Expr)>) -> SmallVec<[&'e Expr; 8]> {
+    let mut needed = SmallVec::new();
+    for (field, value) in stored {
+        if bits::contains(set, field) {
+            bits::remove(set, field);
+            needed.push(value);
+        }
+    }
+    needed
+}
+
 struct Solver<'a> {
     program: &'a Program,
     scopes: &'a Scopes,
@@ -246,26 +258,15 @@ impl<'a> Solver<'a> {
                         bits::insert(&mut set, field(var));
                     }
                 }
-                let needed: SmallVec<[bool; 16]> =
-                    targets.iter().map(|&var| bits::contains(&set, field(var))).collect();
-                targets.iter().for_each(|&var| bits::remove(&mut set, field(var)));
-                values
-                    .iter()
-                    .zip(needed)
-                    .filter(|(_, needed)| *needed)
-                    .for_each(|(value, _)| reads(&mut set, value));
+                // Targets differ from each other, so the order in which they are removed does not matter.
+                let stored = targets.iter().map(|&var| field(var)).zip(values);
+                needed(&mut set, stored).into_iter().for_each(|value| reads(&mut set, value));
                 constraint.iter().for_each(|constraint| reads(&mut set, constraint));
             }
             Action::Return(values) => {
                 let first = self.scopes.first_result(self.program, proc);
-                let needed: SmallVec<[bool; 16]> =
-                    (0..values.len()).map(|at| bits::contains(&set, first + at)).collect();
-                (0..values.len()).for_each(|at| bits::remove(&mut set, first + at));
-                values
-                    .iter()
-                    .zip(needed)
-                    .filter(|(_, needed)| *needed)
-                    .for_each(|(value, _)| reads(&mut set, value));
+                let stored = (first..).zip(values);
+                needed(&mut set, stored).into_iter().for_each(|value| reads(&mut set, value));
             }
             Action::Call { callee, args, results } => {
                 results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));

@@ -87,28 +87,32 @@ impl EdgeMap {
         }
     }
 
-    /// Writes out the run of an edge.
-    fn run(&self, edge: EdgeId, run: &mut Vec<SourceEdge>) {
+    /// Writes out the run of an edge. The stack is memory to be used again.
+    fn run(&self, edge: EdgeId, stack: &mut Vec<u32>, run: &mut Vec<SourceEdge>) {
         run.clear();
-        let mut stack = vec![self.runs[edge.index()]];
-        while let Some(top) = stack.pop() {
-            match (top as usize).checked_sub(self.sources.len()) {
-                Some(at) => stack.extend([self.joined[at].1, self.joined[at].0]),
-                None => run.push(self.sources[top as usize]),
-            }
+        let mut next = Some(self.runs[edge.index()]);
+        while let Some(top) = next {
+            next = match (top as usize).checked_sub(self.sources.len()) {
+                Some(at) => {
+                    let (first, second) = self.joined[at];
+                    stack.push(second);
+                    Some(first)
+                }
+                None => {
+                    run.push(self.sources[top as usize]);
+                    stack.pop()
+                }
+            };
         }
     }
 
     fn steps(&self, steps: &[Step]) -> Vec<Step> {
-        let mut lifted = Vec::with_capacity(steps.len());
-        let mut run = Vec::new();
+        let mut lifted = Vec::with_capacity(2 * steps.len());
+        let (mut stack, mut run) = (Vec::new(), Vec::new());
         for step in steps {
-            self.run(step.edge, &mut run);
-            let mut outcomes = Vec::new();
+            self.run(step.edge, &mut stack, &mut run);
             let count: u32 = run.iter().map(|source| source.choices).sum();
-            if count > 0 {
-                outcomes = self.outcomes(step, count as usize);
-            }
+            let outcomes = if count > 0 { self.outcomes(step, count as usize) } else { Vec::new() };
             let mut outcomes = outcomes.into_iter();
             for source in &run {
                 let choices = outcomes.by_ref().take(source.choices as usize).collect();

@@ -62,12 +62,13 @@ pub struct Recorded<'m, 'a, 'w, 't> {
     /// Locations at which the same sets arrived along edges of the same classes have the same signature.
     signatures: Rows,
     signature: Table<LocId, Option<u32>>,
+    /// Memory for the list that a signature stands for.
+    words: Vec<u64>,
     /// How points were reached, by signature, entry and goal.
     memo: Memo<Found>,
 }
 
 /// How a point was reached, in terms that hold wherever the signature is the same.
-#[derive(Clone)]
 struct Found {
     /// Which arrival it was.
     arrival: u32,
@@ -75,6 +76,14 @@ struct Found {
     before: Valued,
     /// After a call, the same at the callee's exit.
     inside: Valued,
+}
+
+impl Clone for Found {
+    fn clone(&self) -> Self {
+        // As slices: the lists would be cloned element by element.
+        let copy = |(entry, row): &Valued| (Literals::from_slice(entry), Row::from_slice(row));
+        Found { arrival: self.arrival, before: copy(&self.before), inside: copy(&self.inside) }
+    }
 }
 
 /// So many arrivals are looked at one by one.
@@ -108,6 +117,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
             assignment: Assignment::default(),
             signatures: Rows::default(),
             signature,
+            words: Vec::new(),
             memo: Memo::default(),
         }
     }
@@ -231,18 +241,28 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
     /// The number of the list of all arrivals at a location, with their causes. None if that would be a long list, or if no other
     /// location is likely to have the same one.
     fn signature(&mut self, loc: LocId) -> Option<u32> {
-        if self.signature[loc].is_some() || !self.solver.encoder.machine.classes.repeats() {
-            return self.signature[loc];
+        if self.signature[loc].is_none() && self.solver.encoder.machine.classes.repeats() {
+            let mut words = std::mem::take(&mut self.words);
+            words.clear();
+            words.push(self.solver.encoder.encoding_class(self.proc(loc)) as u64);
+            if self.list(loc, &mut words).is_some() {
+                self.signature[loc] = self.signatures.intern(&words).ok().map(|(id, _)| id);
+            }
+            self.words = words;
         }
+        self.signature[loc]
+    }
+
+    /// Lists the arrivals at a location, with their causes; none if that would be a long list.
+    fn list(&mut self, loc: LocId, words: &mut Vec<u64>) -> Option<()> {
+        let number = |set: Ref| set.number() as u64;
         let first = self.first[loc] as usize;
-        let here = self.arrivals[first..].iter().take_while(|arrival| arrival.loc == loc).take(FEW + 1);
-        let here: Vec<Arrival> = here.cloned().collect();
-        if here.len() > FEW {
+        let count =
+            self.arrivals[first..].iter().take(FEW + 1).take_while(|arrival| arrival.loc == loc).count();
+        if count > FEW {
             return None;
         }
-        let mut words = vec![self.solver.encoder.encoding_class(self.proc(loc)) as u64];
-        let number = |set: Ref| set.number() as u64;
-        for Arrival { set, cause, .. } in here {
+        for &Arrival { set, cause, .. } in &self.arrivals[first..first + count] {
             match cause {
                 Cause::Start | Cause::Enter(..) => words.extend([0, number(set)]),
                 Cause::Edge(edge, before) => {
@@ -251,6 +271,9 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
                 }
                 Cause::Leap(..) => return None,
                 Cause::Return(site, before, from, to) => {
+                    if to - from > FEW as u32 {
+                        return None;
+                    }
                     let CallSite { edge, callee, .. } = self.solver.sites[site as usize];
                     let class = self.solver.encoder.machine.classes.edges[edge] as u64;
                     let encoding_class = self.solver.encoder.encoding_class(callee) as u64;
@@ -262,17 +285,13 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
                         number(before),
                     ]);
                     let effects = &self.solver.sites[site as usize].effects[from as usize..to as usize];
-                    let effects = effects.iter().take(FEW + 1);
-                    words
-                        .extend(effects.map(|effect| number(effect.relation) << 32 | number(effect.summary)));
-                    if to - from > FEW as u32 {
-                        return None;
-                    }
+                    words.extend(
+                        effects.iter().map(|effect| number(effect.relation) << 32 | number(effect.summary)),
+                    );
                 }
             }
         }
-        self.signature[loc] = self.signatures.intern(&words).ok().map(|(id, _)| id);
-        self.signature[loc]
+        Some(())
     }
 
     /// Finds out how a point was reached.

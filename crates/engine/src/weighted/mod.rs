@@ -39,7 +39,7 @@ use system::Model;
 use weight::{Calls, Relations, Stop, Weight};
 
 /// Diagrams are walked to a depth of a few calls for each slot.
-const MOST_SLOTS: u32 = 4000;
+const MOST_SLOTS: u32 = 1000;
 
 /// The engine.
 pub struct Weighted;
@@ -69,7 +69,7 @@ impl Engine for Weighted {
 
     fn check(&self, task: &Task, _: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let mut stopwatch = Stopwatch::start();
-        let meter = Meter::new(budget);
+        let meter = Meter::new(budget, &|_| ());
         let share = Share { left: Cell::new(u64::MAX), meter: &meter };
         let goes_on = |work| share.goes_on(work);
         let store = Ndds::new(&goes_on);

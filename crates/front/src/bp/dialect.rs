@@ -71,6 +71,9 @@ fn has_header(text: &str, lexed: &Lexed<'_>) -> bool {
 fn has_construct(lexed: &Lexed<'_>) -> bool {
     let tokens = &lexed.tokens;
     let name = |at: usize| lexed.names[tokens[at].sym as usize];
+    if lexed.names.iter().any(|name| name.contains("$$")) {
+        return true;
+    }
     let mut atomic = false;
     let mut init = false;
     for (at, two) in tokens.windows(2).enumerate() {
@@ -79,7 +82,6 @@ fn has_construct(lexed: &Lexed<'_>) -> bool {
             (Kind::Decl, Kind::ThreadLocal) | (Kind::ThreadLocal, Kind::Decl) => return true,
             (Kind::Sync | Kind::AbortIf, next) if next.is_name() => return true,
             (Kind::AbortIf, Kind::LeftParen | Kind::Not) => return true,
-            (Kind::Name, _) if name(at).contains("$$") => return true,
             (Kind::AtomicBegin, _) => atomic = true,
             (Kind::Void, Kind::Name) if name(at + 1) == "init" => init = true,
             _ => {}

@@ -9,8 +9,8 @@
 
 use super::token::{Kind, Sym, Token};
 use crate::diagnostic::{Code, Diagnostic, Sink};
+use hashbrown::HashTable;
 use postbop_ir::Span;
-use rustc_hash::FxHashMap;
 
 /// A comment, kept for the formatter.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +42,15 @@ pub const DISCARD: Sym = 0;
 
 /// Splits a text into tokens. The byte `also` may continue a name: in some dialects a `-`.
 pub fn lex<'t>(text: &'t str, also: Option<u8>, sink: &mut Sink) -> Lexed<'t> {
+    let mut continues = CONTINUES_NAME;
+    also.into_iter().for_each(|byte| continues[byte as usize] = true);
     let mut lexer = Lexer {
         text,
         bytes: text.as_bytes(),
         at: 0,
-        also,
+        continues,
         own_line: true,
-        symbols: FxHashMap::default(),
+        symbols: HashTable::new(),
         kinds: Vec::new(),
         out: Lexed {
             tokens: Vec::with_capacity(text.len() / 3),
@@ -76,10 +78,12 @@ struct Lexer<'t> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
-    also: Option<u8>,
+    /// Which bytes continue a name.
+    continues: [bool; 256],
     /// Whether only blanks were seen since the last end of a line.
     own_line: bool,
-    symbols: FxHashMap<&'t str, Sym>,
+    /// The names, to be found by their spelling.
+    symbols: HashTable<Sym>,
     /// Which keyword each name is, if any: asked once for each name, not for each of its occurrences.
     kinds: Vec<Kind>,
     out: Lexed<'t>,
@@ -100,17 +104,24 @@ const CONTINUES_NAME: [bool; 256] = {
     table
 };
 
-fn continues_name(byte: u8, also: Option<u8>) -> bool {
-    CONTINUES_NAME[byte as usize] || also == Some(byte)
+/// Names are short: a multiplication for each byte is less than what a hash of long texts takes to begin.
+fn hash(name: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash.rotate_left(5) ^ byte as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = name.bytes().fold(0, mix);
+    hash ^ hash >> 32
 }
 
 impl<'t> Lexer<'t> {
     fn intern(&mut self, name: &'t str) -> Sym {
-        *self.symbols.entry(name).or_insert_with(|| {
-            self.out.names.push(name);
-            self.kinds.push(Kind::keyword(name).unwrap_or(Kind::Name));
-            self.out.names.len() as Sym - 1
-        })
+        let names = &mut self.out.names;
+        if let Some(&sym) = self.symbols.find(hash(name), |&sym| names[sym as usize] == name) {
+            return sym;
+        }
+        let sym = names.len() as Sym;
+        names.push(name);
+        self.kinds.push(Kind::keyword(name).unwrap_or(Kind::Name));
+        self.symbols.insert_unique(hash(name), sym, |&sym| hash(names[sym as usize]));
+        sym
     }
 
     fn peek(&self, ahead: usize) -> u8 {
@@ -144,8 +155,7 @@ impl<'t> Lexer<'t> {
                 self.push(Kind::Number, sym, len);
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
-                let also = self.also;
-                let len = self.run(|byte| continues_name(byte, also));
+                let len = self.run(|byte| self.continues[byte as usize]);
                 let sym = self.intern(&self.text[self.at..self.at + len]);
                 self.push(self.kinds[sym as usize], sym, len);
             }

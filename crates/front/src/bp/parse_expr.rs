@@ -16,6 +16,7 @@ use super::token::{Kind, Sym};
 use super::tree::{Binary, ExprRef, Ident, Node, Slice};
 use crate::diagnostic::{Code, Diagnostic};
 use postbop_ir::Span;
+use smallvec::SmallVec;
 
 /// What waits for its last operand.
 #[derive(Clone, Copy)]
@@ -40,7 +41,7 @@ enum Next {
 /// One expression under way.
 #[derive(Default)]
 struct Yard {
-    open: Vec<Open>,
+    open: SmallVec<[Open; 8]>,
     brackets: usize,
     /// The first operators about which the dialects disagree, and where they stand.
     doubt: Option<((Binary, Binary), Span)>,

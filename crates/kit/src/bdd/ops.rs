@@ -1,6 +1,7 @@
 //! Room `kit`: operations on diagrams.
 
 use super::run::{AND, FIRST_PLAN, PRODUCT, XOR};
+use super::table::hash;
 use super::{Bdd, Interrupted, Ref};
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -121,7 +122,7 @@ impl Bdd<'_> {
         };
         // The very same image was made before, as a rule where procedures are alike.
         let (number, operands) = (FIRST_PLAN + plan.0, if f < g { [f, g] } else { [g, f] });
-        if let Some(result) = self.recall(Self::hash(number, operands), number, operands) {
+        if let Some(result) = self.recall(hash(number, operands), number, operands) {
             return Ok(result);
         }
         if self.apart(f, g) {

@@ -8,7 +8,7 @@
 //! way. Quantifying needs disjunctions on the way up; those have a second stack, and there is never more than one under way.
 
 use super::ops::{KEEP, QUANTIFY};
-use super::table::BOTTOM;
+use super::table::{BOTTOM, hash};
 use super::{Bdd, Interrupted, Ref};
 
 /// Operations, and their numbers in the computed table. Plans are numbered from `FIRST_PLAN` on.
@@ -47,11 +47,13 @@ impl Bdd<'_> {
         let stack = (OPERATION == PRODUCT) as usize;
         let mut waiting = std::mem::take(&mut self.waiting[stack]);
         let result = self.turns::<OPERATION>([f, g], number, &mut waiting);
+        // If it was interrupted, some still wait.
         waiting.clear();
         self.waiting[stack] = waiting;
         result
     }
 
+    #[inline(always)]
     fn turns<const OPERATION: u32>(
         &mut self,
         mut operands: [Ref; 2],
@@ -62,21 +64,25 @@ impl Bdd<'_> {
             let Some(mut result) = self.begin::<OPERATION>(&mut operands, number, waiting)? else { continue };
             loop {
                 let Some(top) = waiting.last_mut() else { return Ok(result) };
-                let Waiting { operands: both, rest, level, hash, high, flip } = *top;
-                if high == PENDING {
-                    let what = if OPERATION == PRODUCT { self.plans.at_hand[level as usize] } else { KEEP };
-                    if what != QUANTIFY || result != Ref::TRUE {
-                        top.high = result;
-                        operands = rest;
-                        break;
-                    }
-                } else {
+                if top.high == PENDING && !self.suffices::<OPERATION>(top.level, result) {
+                    top.high = result;
+                    operands = top.rest;
+                    break;
+                }
+                let Waiting { operands: both, level, hash, high, flip, .. } = *top;
+                waiting.pop();
+                if high != PENDING {
                     result = self.join::<OPERATION>(level, high, result)?;
                 }
-                waiting.pop();
                 result = self.remember(hash, number, both, result)?.flip(flip);
             }
         }
+    }
+
+    /// Whether the result where a level is true is the result whatever the level is.
+    #[inline(always)]
+    fn suffices<const OPERATION: u32>(&self, level: u32, high: Ref) -> bool {
+        OPERATION == PRODUCT && high == Ref::TRUE && self.plans.at_hand[level as usize] == QUANTIFY
     }
 
     /// What becomes of the results at a level.
@@ -103,46 +109,29 @@ impl Bdd<'_> {
     ) -> Result<Option<Ref>, Interrupted> {
         let [mut f, mut g] = *operands;
         let mut flip = false;
-        match OPERATION {
-            AND => {
-                if f == g || g == Ref::TRUE {
-                    return Ok(Some(f));
-                }
-                if f == Ref::TRUE {
-                    return Ok(Some(g));
-                }
-                if f == !g || f == Ref::FALSE || g == Ref::FALSE {
-                    return Ok(Some(Ref::FALSE));
-                }
-            }
-            XOR => {
-                flip = f.complemented() != g.complemented();
-                (f, g) = (f.flip(f.complemented()), g.flip(g.complemented()));
-                if f == g {
-                    return Ok(Some(Ref::FALSE.flip(flip)));
-                }
-                if f == Ref::TRUE {
-                    return Ok(Some((!g).flip(flip)));
-                }
-                if g == Ref::TRUE {
-                    return Ok(Some((!f).flip(flip)));
-                }
-            }
-            _ => {
-                if f == Ref::FALSE || g == Ref::FALSE || f == !g {
-                    return Ok(Some(Ref::FALSE));
-                }
-                // Equal operands need be looked at once; `TRUE` is the least.
-                (f, g) = if f == g { (Ref::TRUE, g) } else { (f, g) };
-            }
+        if OPERATION == XOR {
+            flip = f.complemented() != g.complemented();
+            (f, g) = (f.flip(f.complemented()), g.flip(g.complemented()));
         }
+        // The constants are the least of all.
         (f, g) = if f < g { (f, g) } else { (g, f) };
+        let same = f.vertex() == g.vertex();
+        match OPERATION {
+            AND if same => return Ok(Some(if f == g { f } else { Ref::FALSE })),
+            AND if f.is_constant() => return Ok(Some(if f == Ref::TRUE { g } else { Ref::FALSE })),
+            XOR if same => return Ok(Some(Ref::FALSE.flip(flip))),
+            XOR if f.is_constant() => return Ok(Some((!g).flip(flip))),
+            PRODUCT if f == Ref::FALSE || g == Ref::FALSE || same && f != g => return Ok(Some(Ref::FALSE)),
+            // Equal operands need be looked at once.
+            PRODUCT if same => f = Ref::TRUE,
+            _ => {}
+        }
         let (upper, lower) = (self.vertices[f.vertex()], self.vertices[g.vertex()]);
         let level = upper.level.min(lower.level);
         if OPERATION == PRODUCT && (level > self.plans.last || level == BOTTOM) {
             return self.and(f, g).map(Some);
         }
-        let hash = Self::hash(number, [f, g]);
+        let hash = hash(number, [f, g]);
         if let Some(result) = self.recall(hash, number, [f, g]) {
             return Ok(Some(result.flip(flip)));
         }

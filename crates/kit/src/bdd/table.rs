@@ -8,7 +8,7 @@ pub(super) const BOTTOM: u32 = u32::MAX;
 /// How many results pass between two calls of the callback that may interrupt work.
 const PATIENCE: u32 = 1 << 13;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Vertex {
     pub level: u32,
     /// Never complemented: of a diagram and its complement one has this form.
@@ -46,7 +46,7 @@ pub struct Bdd<'w> {
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
-    /// Operations under way, and products under way.
+    /// Operations that wait for the results of smaller ones, and products that do.
     pub(super) waiting: [Vec<super::run::Waiting>; 2],
     /// Memory of walks, to be used again.
     pub(super) path: Vec<super::walk::Junction>,
@@ -147,6 +147,7 @@ impl<'w> Bdd<'w> {
     }
 
     /// The diagram that goes to `high` where `level` is true and to `low` where not. Both test only levels below.
+    #[inline]
     pub(super) fn vertex(&mut self, level: u32, high: Ref, low: Ref) -> Result<Ref, Interrupted> {
         debug_assert!(level < self.level(high).min(self.level(low)), "levels grow downwards");
         if high == low {
@@ -155,25 +156,29 @@ impl<'w> Bdd<'w> {
         let flip = high.complemented();
         let vertex = Vertex { level, high: high.flip(flip), low: low.flip(flip) };
         let mask = self.unique.len() - 1;
-        let mut place = hash(level, vertex.high, vertex.low) & mask;
-        loop {
-            match self.unique[place] {
-                0 => break,
-                id => {
-                    let other = &self.vertices[id as usize];
-                    if other.low == vertex.low && other.high == vertex.high && other.level == level {
-                        return Ok(Ref(id << 1).flip(flip));
-                    }
-                }
+        let mut place = hash(level, [vertex.high, vertex.low]) as usize & mask;
+        let id = loop {
+            let id = self.unique[place];
+            if id == 0 {
+                break self.add(vertex, place)?;
+            }
+            if self.vertices[id as usize] == vertex {
+                break id;
             }
             place = (place + 1) & mask;
-        }
+        };
+        Ok(Ref(id << 1).flip(flip))
+    }
+
+    /// Stores a new vertex, and enters it at its place in the table of all vertices.
+    #[inline(never)]
+    fn add(&mut self, vertex: Vertex, place: usize) -> Result<u32, Interrupted> {
         let id = self.store(vertex)?;
         self.unique[place] = id;
         if self.len() * 4 > self.unique.len() * 3 {
             self.grow()?;
         }
-        Ok(Ref(id << 1).flip(flip))
+        Ok(id)
     }
 
     fn store(&mut self, vertex: Vertex) -> Result<u32, Interrupted> {
@@ -244,7 +249,7 @@ impl<'w> Bdd<'w> {
         let old = std::mem::replace(&mut self.computed, vec![NOTHING; size]);
         for entry in old {
             if entry.operation != u32::MAX {
-                let hash = Self::hash(entry.operation, entry.operands);
+                let hash = hash(entry.operation, entry.operands);
                 self.computed[hash as usize & (size - 1)] = entry;
             }
         }
@@ -259,17 +264,12 @@ impl<'w> Bdd<'w> {
             if vertex.level == BOTTOM {
                 continue;
             }
-            let mut place = hash(vertex.level, vertex.high, vertex.low) & (size - 1);
+            let mut place = hash(vertex.level, [vertex.high, vertex.low]) as usize & (size - 1);
             while self.unique[place] != 0 {
                 place = (place + 1) & (size - 1);
             }
             self.unique[place] = id as u32;
         }
-    }
-
-    /// Where a result is looked for in the computed table, whatever its size.
-    pub(super) fn hash(operation: u32, [f, g]: [Ref; 2]) -> u32 {
-        hash(operation, f, g) as u32
     }
 
     pub(super) fn recall(&self, hash: u32, operation: u32, operands: [Ref; 2]) -> Option<Ref> {
@@ -331,9 +331,12 @@ impl<'w> Bdd<'w> {
     }
 }
 
-fn hash(a: u32, b: Ref, c: Ref) -> usize {
-    let mixed = (a as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-        ^ (b.0 as u64 | (c.0 as u64) << 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (mixed ^ mixed >> 29) as usize
+/// Where a vertex, or the result of an operation, is looked for in its table, whatever the size of that: by a level and the
+/// successors there, or by an operation and its operands. Both halves of the product count, so that every bit of it depends on
+/// all that is given.
+#[inline(always)]
+pub(super) fn hash(number: u32, [f, g]: [Ref; 2]) -> u32 {
+    let pair = f.0 as u64 | (g.0 as u64) << 32;
+    let product = (pair ^ 0x9e37_79b9_7f4a_7c15) as u128 * (number as u64 ^ 0xd6e8_feb8_6659_fd93) as u128;
+    (product as u64 ^ (product >> 64) as u64) as u32
 }
