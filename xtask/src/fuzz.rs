@@ -96,7 +96,7 @@ impl Kind {
             Kind::Cycles(_) => cycles::examine(&program, only),
             Kind::Deadlock(_, patience) => match program.is_sequential() {
                 true => cycles::examine_stuck(&program, only),
-                false => threads::examine_deadlock(&program, patience),
+                false => threads::examine_deadlock(&program, patience, only),
             },
             Kind::Long(patience) | Kind::Many(patience) => {
                 let effort = Effort { facts: LONG_JUDGE_LIMIT, patience: Some(patience), only };

@@ -44,21 +44,21 @@ struct Subject<'a> {
 
 /// Asks every engine these questions about a program with threads. An engine may take so long for each.
 pub fn examine(program: &Program, queries: &[Query], patience: Duration) -> Finding {
-    ask_all(&Subject { program, queries, translation: None }, patience)
+    ask_all(&Subject { program, queries, translation: None }, patience, None)
 }
 
-/// Asks every engine whether a program with threads gets stuck.
-pub fn examine_deadlock(program: &Program, patience: Duration) -> Finding {
+/// Asks every engine, or only one, whether a program with threads gets stuck.
+pub fn examine_deadlock(program: &Program, patience: Duration, only: Option<&str>) -> Finding {
     match deadlock(program) {
         Ok(wrapped) => {
             let queries = [wrapped.query.clone()];
-            ask_all(&Subject { program, queries: &queries, translation: Some(&wrapped) }, patience)
+            ask_all(&Subject { program, queries: &queries, translation: Some(&wrapped) }, patience, only)
         }
         Err(_) => Finding::Agreed(Score::default()),
     }
 }
 
-fn ask_all(subject: &Subject, patience: Duration) -> Finding {
+fn ask_all(subject: &Subject, patience: Duration, only: Option<&str>) -> Finding {
     let queries = subject.queries;
     let mut score = Score::default();
     // An engine that was late within a schedule is not asked about a wider one.
@@ -69,7 +69,8 @@ fn ask_all(subject: &Subject, patience: Duration) -> Finding {
         // The variants of `fixpoint` do the same with threads.
         let names = engines().iter().map(|engine| engine.name()).filter(|name| !name.contains(':'));
         let names = names.chain(["auto"]);
-        for engine in names.chain(widest.then_some(UNBOUNDED)) {
+        let asked_for = |name: &&str| only.is_none_or(|only| only == *name || *name == UNBOUNDED);
+        for engine in names.chain(widest.then_some(UNBOUNDED)).filter(asked_for) {
             let kind = (engine, matches!(question.schedule, Schedule::Rounds(_)));
             if slow.contains(&kind) {
                 score.note(engine, 0, queries.len());

@@ -42,6 +42,9 @@ pub struct Persistent<'m, 'a> {
     leavable: Table<LocId, bool>,
     /// The procedures by which threads ask about each other: they change nothing.
     asks: Table<ProcId, bool>,
+    /// For each edge what it mentions, and whether nothing is left behind it but to ask: the thread waits.
+    own: Table<EdgeId, Access>,
+    waits: Table<EdgeId, bool>,
     /// For locations what happens next.
     next: HashMap<LocId, Access>,
 }
@@ -59,7 +62,12 @@ impl<'m, 'a> Persistent<'m, 'a> {
         let words = bits::words(shared.len());
         let leavable = program.locs().pairs().map(|(id, loc)| noticed[id] && !loc.inner).collect();
         let (expander, next) = (Expander::new(machine), HashMap::default());
-        Some(Persistent { program, machine, expander, shared, words, leavable, asks, next })
+        let (own, waits) = (Table::new(), Table::new());
+        let mut persistent =
+            Persistent { program, machine, expander, shared, words, leavable, asks, own, waits, next };
+        persistent.own = program.edges().ids().map(|id| persistent.mentioned(id)).collect();
+        persistent.waits = program.edges().ids().map(|id| persistent.leads_to_ask(id)).collect();
+        Some(persistent)
     }
 
     fn none(&self) -> Access {
@@ -67,7 +75,7 @@ impl<'m, 'a> Persistent<'m, 'a> {
     }
 
     /// What an edge itself mentions. A call that asks about other threads counts for nothing.
-    fn access(&self, id: EdgeId) -> Access {
+    fn mentioned(&self, id: EdgeId) -> Access {
         let mut access = self.none();
         let action = &self.program.edges()[id].action;
         if self.is_ask(id) {
@@ -93,8 +101,13 @@ impl<'m, 'a> Persistent<'m, 'a> {
         matches!(self.program.edges()[id].action, Action::Call { callee, .. } if self.asks[callee])
     }
 
-    /// Whether an edge leads to where nothing is left but to ask: the thread waits.
+    /// Whether the thread waits if it takes an edge.
     pub fn is_wait(&self, id: EdgeId) -> bool {
+        self.waits[id]
+    }
+
+    /// Whether an edge leads to where nothing is left but to ask.
+    fn leads_to_ask(&self, id: EdgeId) -> bool {
         let after = self.program.leaving(self.program.edges()[id].to);
         !after.is_empty() && after.iter().all(|&edge| self.is_ask(edge))
     }
@@ -107,7 +120,7 @@ impl<'m, 'a> Persistent<'m, 'a> {
             let mut work = vec![loc];
             while let Some(here) = work.pop() {
                 for &id in self.program.leaving(here) {
-                    bits::union(&mut access, &self.access(id));
+                    bits::union(&mut access, &self.own[id]);
                     let edge = &self.program.edges()[id];
                     let to = match edge.action {
                         Action::Call { .. } if self.is_ask(id) => continue,
@@ -287,7 +300,7 @@ impl<'p, 'm, 'a> Others<'p, 'm, 'a> {
     fn take(&mut self, thread: usize, id: EdgeId, work: &mut Vec<LocId>) {
         let program = self.from.program;
         let edge = &program.edges()[id];
-        bits::union(&mut self.found[thread], &self.from.access(id));
+        bits::union(&mut self.found[thread], &self.from.own[id]);
         for var in edge.action.writes() {
             self.values.remove(&var);
         }
@@ -296,7 +309,7 @@ impl<'p, 'm, 'a> Others<'p, 'm, 'a> {
             Action::Call { callee, .. } => next.push(program.procs()[callee].entry),
             Action::Return(_) => {
                 for (loc, call) in std::mem::take(&mut self.callers[thread]) {
-                    bits::union(&mut self.found[thread], &self.from.access(call));
+                    bits::union(&mut self.found[thread], &self.from.own[call]);
                     for var in program.edges()[call].action.writes() {
                         self.values.remove(&var);
                     }
