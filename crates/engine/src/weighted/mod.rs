@@ -208,10 +208,7 @@ impl<'s, 'a> Search<'s, 'a> {
                 if self.is_closed(calls, delay, listener) {
                     return None;
                 }
-                if !share.is_spent() && share.meter.goes_on(0) {
-                    continue;
-                }
-                if !share.is_spent() {
+                if !share.meter.goes_on(0) {
                     return Some(share.meter.why());
                 }
             }

@@ -1,4 +1,4 @@
-//! Sets of integers against enumeration of small boxes.
+//! Room `kit/ndd`: sets of integers against enumeration of small boxes.
 
 use super::*;
 

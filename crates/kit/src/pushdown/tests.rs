@@ -1,4 +1,4 @@
-//! Saturation against a search of configurations one by one.
+//! Room `kit/pushdown`: saturation against a search of configurations one by one.
 
 use super::*;
 use std::collections::{BTreeMap, VecDeque};
