@@ -82,8 +82,8 @@ pub fn run(root: &Path, plan: &Plan) -> Result<Tally, String> {
         let (soak, next, tally) = (&soak, &next, &tally);
         let works = |worker| scope.spawn(move || soak.work(worker, next, tally));
         let workers: Vec<_> = (0..plan.jobs.max(1)).map(works).collect();
-        let ends = workers.into_iter().map(|worker| worker.join());
-        ends.map(|end| end.unwrap_or_else(|_| Err("a worker panicked".into()))).collect::<Result<(), _>>()
+        let mut ends = workers.into_iter().map(|worker| worker.join());
+        ends.try_for_each(|end| end.unwrap_or_else(|_| Err("a worker panicked".into())))
     })?;
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     let shares = if plan.shares { tally.shares() } else { Vec::new() };
