@@ -51,9 +51,9 @@ fn several_files_have_the_worst_status() {
     let verdicts: Vec<_> = ran.out.lines().filter(|line| line.starts_with("VERDICT")).collect();
     assert_eq!(verdicts, ["VERDICT: holds", "VERDICT: violated"]);
     assert!(ran.out.starts_with(&format!("{HOLDS}:\n")) && ran.out.contains(&format!("\n{VIOLATED}:\n")));
-    postbop(&["check", VIOLATED, unknown, HOLDS]).with(1);
-    postbop(&["check", HOLDS, unknown]).with(3);
-    postbop(&["check", VIOLATED, broken, unknown]).with(2);
+    postbop(&["check", "--engine", "summary", VIOLATED, unknown, HOLDS]).with(1);
+    postbop(&["check", "--engine", "summary", HOLDS, unknown]).with(3);
+    postbop(&["check", "--engine", "summary", VIOLATED, broken, unknown]).with(2);
     let lines = postbop(&["check", "--format", "json", VIOLATED, broken, HOLDS]).with(2).out;
     let verdicts: Vec<Value> = lines
         .lines()
