@@ -1,8 +1,8 @@
 //! Room `engine`: engines on small graphs, asked as users ask and by themselves.
 
 use crate::{
-    Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Report, Silent, Skeleton, Stats, Tick,
-    Unsupported, Verdict, Wants, Why, engine, engines, verify,
+    Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Reordered, Report, Silent, Skeleton,
+    Stats, Tick, Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
 use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
 use std::sync::Arc;
@@ -282,4 +282,16 @@ fn an_engine_without_values_gets_a_trace() {
     assert!(matches!(behind.verdict, Verdict::Violated(_)), "{behind:?}");
     assert!(matches!(never.verdict, Verdict::Holds { .. }), "{never:?}");
     assert_eq!(behind.engine, "edges only");
+}
+
+#[test]
+fn new_values_meet_the_guard_before_they_are_forgotten() {
+    let source = include_bytes!("../../../tests/cases/constrain/new_values_of_no_later_use.bp");
+    let program = postbop_front::read(source, Default::default()).program.expect("a program");
+    let error = program.labels().iter().find(|label| label.name == "ERR").expect("it is there");
+    let queries = [Query::reach("ERR", vec![error.loc])];
+    // This engine takes every relation apart.
+    let apart = EngineChoice::Only(&Reordered(3));
+    let report = verify(&Task::new(&program, &queries), apart, &Budget::unlimited(), &mut Silent);
+    assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{:?}", report.answers[0]);
 }

@@ -335,7 +335,9 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             let stored = chance(bdd, &sets[at].value, &mentions, spare)?.admits(bdd, next)?;
             let levels = next.iter().map(|&bit| bdd.level(bit)).filter(|_| !sets[at].live);
             let forgotten: Vec<u32> = levels.collect();
-            let plan = bdd.plan(forgotten.iter().copied(), []);
+            // The guard is in the first part. In any other, a new value that matters to the guard has not met it yet.
+            let met_guard = if parts.is_empty() { &forgotten[..] } else { &[] };
+            let plan = bdd.plan(met_guard.iter().copied(), []);
             let met = bdd.image(part.relation, stored, plan)?;
             if part.sets.len() >= self.few && bdd.len() > part.start + self.large {
                 let next = Part { relation: stored, sets: vec![at], start: bdd.len(), forgotten };
@@ -343,6 +345,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
             } else {
                 part.relation = met;
                 part.sets.push(at);
+                part.forgotten.extend(forgotten);
             }
         }
         parts.push(part);
