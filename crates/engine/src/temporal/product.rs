@@ -2,7 +2,8 @@
 //!
 //! # Idea
 //!
-//! The automaton reads a run location by location: every location but an exit is a letter, and but those within a statement. In the product the state of
+//! The automaton reads a run location by location: every location but an exit is a letter. (Of a pushdown system, which the front end drew as a program, those
+//! within a rule are not: they belong to no configuration.) In the product the state of
 //! the automaton is one more global variable. At each such location the automaton takes an edge whose guard holds there, and only
 //! then the program goes on; where no edge can be taken the run is stuck. Of a guard, what depends on the location alone is decided when the product is built, so most edges of the
 //! automaton are there at few locations. When the automaton comes to an accepting state, the run passes through a location
@@ -87,7 +88,9 @@ impl Watch<'_, '_> {
     /// Lets the automaton read at a location; where the program goes on from.
     fn location(&mut self, loc: LocId) -> LocId {
         let program = self.draft.source;
-        if program.is_exit(loc) || program.locs()[loc].inner {
+        // A front end that invents the procedure to start in has rules, and locations within them.
+        let has_rules = program.procs()[program.main()].name.starts_with('%');
+        if program.is_exit(loc) || has_rules && program.locs()[loc].inner {
             return loc;
         }
         let after = self.draft.loc(program.locs()[loc].proc);
