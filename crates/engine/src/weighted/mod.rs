@@ -267,7 +267,7 @@ impl<'r, 'a> Watch<Relations<'r, 'a>> for Watcher<'_, '_> {
 
     fn grown(&mut self, transition: Transition) -> Result<(), Stop> {
         self.grown += 1;
-        if self.grown % 64 == 0 {
+        if self.grown.is_multiple_of(64) {
             self.listener.progress(Tick { unit: "increments", done: self.grown });
         }
         let symbol = transition.symbol.filter(|_| transition.from == 0);

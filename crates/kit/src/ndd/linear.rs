@@ -39,7 +39,7 @@ impl Ndds<'_> {
     /// The vectors for which a sum of terms compares as said.
     pub fn linear(&self, terms: &[Term], compare: Compare) -> Result<Ndd, Interrupted> {
         let terms = gathered(terms);
-        let divisor = terms.iter().fold(0, |gcd, &(factor, _)| greatest_divisor(gcd, factor.into()));
+        let divisor = terms.iter().fold(0, |gcd, &(factor, _)| greatest_divisor(gcd, factor));
         if divisor == 0 {
             return Ok(self.constant(match compare {
                 Compare::AtMost(most) => 0 <= most,

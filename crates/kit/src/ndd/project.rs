@@ -134,11 +134,11 @@ impl Subsets<'_, '_> {
         let mut seen = vec![false; self.source.0.vertices.len()];
         let mut longer = false;
         while let Some(link) = work.pop() {
-            if let Some(vertex) = self.vertex(link) {
-                if !std::mem::replace(&mut seen[link.0 as usize], true) {
-                    longer |= (self.forgets)(vertex.column);
-                    work.extend(vertex.next);
-                }
+            if let Some(vertex) = self.vertex(link)
+                && !std::mem::replace(&mut seen[link.0 as usize], true)
+            {
+                longer |= (self.forgets)(vertex.column);
+                work.extend(vertex.next);
             }
         }
         while longer {

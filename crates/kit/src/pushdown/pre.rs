@@ -15,7 +15,7 @@ pub fn pre_star<D: Domain>(
     domain: &mut D,
     system: &System<D::Weight>,
     end: Automaton<D::Weight>,
-) -> Result<Automaton<D::Weight>, (D::Stop, Automaton<D::Weight>)> {
+) -> Result<Automaton<D::Weight>, D::Stop> {
     let mut by_result: HashMap<(Control, Symbol), Vec<u32>> = HashMap::default();
     for (number, rule) in system.rules().iter().enumerate() {
         if let (control, Push::One(symbol) | Push::Two(symbol, _)) = rule.to {
@@ -26,10 +26,9 @@ pub fn pre_star<D: Domain>(
     let work = (0..end.transitions().len() as u32).collect();
     let mut pre =
         Pre { domain, system, by_result, automaton: end, waiting, work, halves: HashMap::default() };
-    match pre.pops().and_then(|()| pre.run()) {
-        Ok(()) => Ok(pre.automaton),
-        Err(stop) => Err((stop, pre.automaton)),
-    }
+    pre.pops()?;
+    pre.run()?;
+    Ok(pre.automaton)
 }
 
 /// The second half of a rule that pushes two symbols: the rule's own control and symbol, and the weight so far.
