@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_system_with_an_emptied_stack_is_agreed_on() {
         let Finding::Agreed(score) = examine(EMPTIED, Duration::from_secs(2)) else {
-            panic!("they disagree")
+            panic!("they disagree: {:?}", examine(EMPTIED, Duration::from_secs(2)))
         };
         assert!(score.reachable > 10 && score.unreachable > 0, "{score:?}");
     }

@@ -28,7 +28,8 @@ struct Maker<'r> {
 /// The system of this seed.
 pub fn moped(seed: u64) -> String {
     let rng = &mut Rng::new(seed);
-    let states: &[&str] = rng.pick(&[&["q"][..], &["q"], &["q", "r"], &["q", "r", "s"]]);
+    let choices: [&[&str]; 4] = [&["q"], &["q"], &["q", "r"], &["q", "r", "s"]];
+    let states = *rng.pick(&choices);
     let symbols = ["a", "b", "c", "d"][..rng.range(2, 4)].to_vec();
     let globals = variables(rng, ["x", "y", "z"], 3);
     let mut text = String::from("define N 2 # bits\ndefine M (1<<N)-1\n");

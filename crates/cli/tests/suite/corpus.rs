@@ -189,7 +189,8 @@ fn examples_of_moped_get_its_answers() {
         let read = read.unwrap_or_else(|| panic!("{name}: {problems:?}"));
         let automaton = read.violations(&mut |_| true).expect("there is no limit");
         let product = product(&program, &automaton, &read.atoms, Accepts::Always, formula);
-        let said = &answers(&product.program, &[product.query.clone()], None, EngineChoice::Auto)[0];
+        let said =
+            &answers(&product.program, std::slice::from_ref(&product.query), None, EngineChoice::Auto)[0];
         let good = if violated {
             matches!(said, Verdict::Violated(_))
         } else {

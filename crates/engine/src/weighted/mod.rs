@@ -22,10 +22,11 @@ mod system;
 mod trace;
 mod weight;
 
-use crate::budget::{Budget, Meter, Stopwatch, Tick};
+use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Engine, Finding, Listener, Unsupported, Wants, may_tell};
+use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use formula::Refused;
 use guess::Guess;
@@ -69,7 +70,9 @@ impl Engine for Weighted {
 
     fn check(&self, task: &Task, _: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let mut stopwatch = Stopwatch::start();
-        let meter = Meter::new(budget, &|_| ());
+        let pulse = Pulse::new(listener);
+        let beat = |work| pulse.beat(work);
+        let meter = Meter::new(budget, &beat);
         let share = Share { left: Cell::new(u64::MAX), meter: &meter };
         let goes_on = |work| share.goes_on(work);
         let store = Ndds::new(&goes_on);
@@ -77,13 +80,13 @@ impl Engine for Weighted {
         let system = match model.rules() {
             Ok(system) => system,
             Err(refused) => {
-                refuse(task, refused, &meter, budget, listener);
+                refuse(task, refused, &meter, budget, &mut &pulse);
                 return Stats::default();
             }
         };
         stopwatch.lap("prepare_us");
         let mut search = Search::new(task, &model, &system);
-        let stopped = search.run(&share, listener);
+        let stopped = search.run(&share);
         stopwatch.lap("search_us");
         let Search { exact, tracker, scopes, guesses, grown, .. } = search;
         if may_tell(stopped.as_ref(), meter.work(), budget) {
@@ -94,7 +97,7 @@ impl Engine for Weighted {
                 let number = exact.automaton.number(from, symbol, to).expect("it was reached");
                 trace::trace(&model, &relations, &exact, number, budget, || meter.why())
             };
-            tracker.tell(stopped, write, listener);
+            tracker.tell(stopped, write, &mut &pulse);
         }
         stopwatch.lap("trace_us");
         let largest = exact.automaton.transitions().map(|(_, weight)| weight.set.size()).max();
@@ -188,14 +191,13 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// Goes on until every query is decided; or why it was stopped before.
-    fn run(&mut self, share: &Share, listener: &mut dyn Listener) -> Option<Why> {
+    fn run(&mut self, share: &Share) -> Option<Why> {
         let mut turn = FIRST_TURN;
         for delay in 2.. {
             share.left.set(turn);
             let relations = &mut relations(self.model, &self.scopes);
             let tracker = std::mem::replace(&mut self.tracker, TargetTracker::new(self.task));
-            let mut watcher =
-                Watcher { model: self.model, order: &self.order, tracker, listener, grown: self.grown };
+            let mut watcher = Watcher { model: self.model, order: &self.order, tracker, grown: self.grown };
             let outcome = self.exact.run(relations, self.system, &mut watcher);
             (self.tracker, self.grown) = (watcher.tracker, watcher.grown);
             match outcome {
@@ -205,7 +207,7 @@ impl<'s, 'a> Search<'s, 'a> {
             }
             for calls in [Calls::Restricted, Calls::Unrestricted] {
                 share.left.set(turn);
-                if self.is_closed(calls, delay, listener) {
+                if self.is_closed(calls, delay) {
                     return None;
                 }
                 if !share.meter.goes_on(0) {
@@ -219,13 +221,13 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// Saturates with guesses, from the beginning. Whether it ended without reaching a target that was not reached exactly: then
     /// no run reaches one.
-    fn is_closed(&mut self, calls: Calls, delay: u32, listener: &mut dyn Listener) -> bool {
+    fn is_closed(&mut self, calls: Calls, delay: u32) -> bool {
         self.guesses += 1;
         let guess = Guess { symbols: &self.heads, thresholds: &self.thresholds, delay };
         let relations = &mut Relations { calls, guess: Some(guess), ..relations(self.model, &self.scopes) };
         let mut saturation = start(self.model);
         let tracker = TargetTracker::new(self.task);
-        let mut watcher = Watcher { model: self.model, order: &self.order, tracker, listener, grown: 0 };
+        let mut watcher = Watcher { model: self.model, order: &self.order, tracker, grown: 0 };
         let ended = saturation.run(relations, self.system, &mut watcher) == Ok(());
         let guessed = watcher.tracker;
         let closed = ended && self.tracker.open().all(|query| guessed.open().any(|other| other == query));
@@ -251,7 +253,6 @@ struct Watcher<'w, 'a> {
     model: &'w Model<'w, 'a>,
     order: &'w [u32],
     tracker: TargetTracker<Transition>,
-    listener: &'w mut dyn Listener,
     grown: u64,
 }
 
@@ -267,9 +268,6 @@ impl<'r, 'a> Watch<Relations<'r, 'a>> for Watcher<'_, '_> {
 
     fn grown(&mut self, transition: Transition) -> Result<(), Stop> {
         self.grown += 1;
-        if self.grown.is_multiple_of(64) {
-            self.listener.progress(Tick { unit: "increments", done: self.grown });
-        }
         let symbol = transition.symbol.filter(|_| transition.from == 0);
         if let Some(loc) = symbol.and_then(|symbol| self.model.loc(symbol)) {
             self.tracker.reach(loc, &transition);

@@ -9,7 +9,7 @@
 //! let system = "global int x(2); (q (x = 0) <a>) q <a> --> q <b a> (x' = x + 1) q <b> --> q <>";
 //! let (program, diagnostics) = moped::read(system);
 //! assert!(diagnostics.is_empty());
-//! assert!(program.unwrap().labels().iter().any(|label| label.name == "q:b"));
+//! assert!(program.unwrap().labels().iter().any(|label| label.name == "b"));
 //! ```
 //!
 //! | step | file |
