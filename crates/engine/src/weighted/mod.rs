@@ -95,7 +95,8 @@ impl Engine for Weighted {
             let write = |reached: Transition| {
                 let Transition { from, symbol, to } = reached;
                 let number = exact.automaton.number(from, symbol, to).expect("it was reached");
-                trace::trace(&model, &relations, &exact, number, budget, || meter.why())
+                let why = || budget.check_writing().err().unwrap_or_else(|| meter.why());
+                trace::trace(&model, &relations, &exact, number, budget, why)
             };
             tracker.tell(stopped, write, &mut &pulse);
         }
