@@ -17,7 +17,7 @@ use super::weight::{Relations, Weight};
 use crate::budget::Budget;
 use crate::verdict::Why;
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Edge, EdgeId, ProcId, Segment, SegmentId, Step, Table, Trace, Type, Value};
+use postbop_ir::{Action, Edge, EdgeId, ProcId, Segment, SegmentId, Step, Table, Trace, Type, Value, VarId};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Member, Ndd};
 use postbop_kit::pushdown::{Cause, Saturation};
 use rustc_hash::FxHashMap as HashMap;
@@ -378,10 +378,10 @@ impl Walker<'_, '_> {
                     inside.1.insert(slot, number);
                 }
             }
-            let globals = self.model.scopes.globals(self.callee(frame.0));
+            let (globals, args) = self.passed(frame.0);
             for (&slot, &number) in &now {
                 let register = self.model.registers.owner(slot);
-                if globals.iter().any(|global| global.0 == register) {
+                if globals.iter().any(|global| global.0 == register) || args.contains(&register) {
                     inside.0.entry(slot).or_insert(number);
                     if callee.present(register) == Time::Old {
                         inside.1.entry(slot).or_insert(number);
@@ -397,6 +397,12 @@ impl Walker<'_, '_> {
             return Ok((Point { transition: frame.0, increment: number, start, now }, callee));
         }
         Err(Lost::Nowhere)
+    }
+
+    /// The globals that the procedure which returns to a frame can touch, and its arguments.
+    fn passed(&self, frame: u32) -> (&[VarId], &[Register]) {
+        let callee = self.callee(frame);
+        (self.model.scopes.globals(callee), self.model.registers.args(callee))
     }
 
     /// The procedure that returns to a frame.
