@@ -5,6 +5,7 @@ use crate::{
     Stats, Tick, Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
 use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -294,4 +295,70 @@ fn new_values_meet_the_guard_before_they_are_forgotten() {
     let apart = EngineChoice::Only(&Reordered(3));
     let report = verify(&Task::new(&program, &queries), apart, &Budget::unlimited(), &mut Silent);
     assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{:?}", report.answers[0]);
+}
+
+/// Each of 40 procedures calls the next one twice and in between rotates some globals; the last one makes one of them arbitrary.
+/// At the end main is at l2.
+fn doubling() -> Program {
+    const GLOBALS: u32 = 5;
+    let count = 40;
+    let mut lines = vec!["postbop-ir 1".to_string()];
+    for proc in 0..count {
+        let (name, first) = (if proc == 0 { "main".into() } else { format!("p{proc}") }, 5 * proc);
+        lines.push(format!(
+            "proc p{proc} \"{name}\" params 0 results ( ) entry l{first} exit l{} at 0..0",
+            first + 1
+        ));
+    }
+    lines.extend((0..GLOBALS).map(|var| format!("var v{var} global bool \"g{var}\"")));
+    lines.extend((0..5 * count).map(|loc| format!("loc l{loc} p{} at 0..0", loc / 5)));
+    for proc in 0..count {
+        let [entry, exit, end, one, two] = [0, 1, 2, 3, 4].map(|place| 5 * proc + place);
+        let next = proc + 1;
+        if next < count {
+            lines.push(format!("edge l{entry} l{one} at 0..0 call p{next} ->"));
+            let moved: Vec<String> = (1..=GLOBALS).map(|var| format!("v{}", var % GLOBALS)).collect();
+            let all: Vec<String> = (0..GLOBALS).map(|var| format!("v{var}")).collect();
+            lines.push(format!("edge l{one} l{two} at 0..0 assign {} := {}", all.join(" "), moved.join(" ")));
+            lines.push(format!("edge l{two} l{end} at 0..0 call p{next} ->"));
+        } else {
+            lines.push(format!("edge l{entry} l{end} at 0..0 assign v0 := (or v1 *:bool)"));
+        }
+        lines.push(format!("edge l{end} l{exit} at 0..0 return"));
+    }
+    lines.push("main p0\n".into());
+    text::parse(&lines.join("\n")).unwrap()
+}
+
+thread_local! {
+    /// How often a limit is asked about before it strikes.
+    static ASKED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Nothing is used until the limit was asked about often enough, and then too much.
+fn used() -> u64 {
+    let left = ASKED.get();
+    ASKED.set(left.saturating_sub(1));
+    if left == 0 { u64::MAX } else { 0 }
+}
+
+#[test]
+fn memory_may_be_used_up_at_any_time() {
+    let program = doubling();
+    let queries = [Query::reach("end", vec![LocId(2)])];
+    for &engine in engines() {
+        let mut struck = 0;
+        for at in (0..).map(|round: u64| round + round * round / 8) {
+            ASKED.set(at);
+            let budget = Budget::unlimited().with_memory(1 << 30, used);
+            let task = Task::new(&program, &queries);
+            let report = verify(&task, EngineChoice::Only(engine), &budget, &mut Silent);
+            match &report.answers[0].verdict {
+                Verdict::Violated(_) => break,
+                Verdict::Unknown(Why::Memory(_)) => struck += 1,
+                other => panic!("{}, struck when asked for the {at}th time: {other:?}", engine.name()),
+            }
+        }
+        assert!(struck > 1, "{}: the limit struck {struck} times", engine.name());
+    }
 }

@@ -356,8 +356,10 @@ impl Walker<'_, '_> {
             if self.model.store().and(&callee.set, &self.fixed(&left, |_| Time::New)?)?.is_empty() {
                 continue;
             }
-            let Ok((number, member)) = self.before(frame, callee, &at.start, &at.now, false) else {
-                continue;
+            let (number, member) = match self.before(frame, callee, &at.start, &at.now, false) {
+                Ok(found) => found,
+                Err(Lost::Nowhere) => continue,
+                Err(lost) => return Err(lost),
             };
             let caller = &self.saturation.increments[frame.0 as usize][number as usize].difference;
             let (start, mut now) = self.values(caller, &member)?;
