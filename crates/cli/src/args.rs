@@ -75,9 +75,9 @@ pub enum Command {
     /// Run a trace that was written by `check --format json` on the program
     Replay(Replay),
     /// List the procedures, labels and properties of a program
-    List(Source),
+    List(Show),
     /// Print the program graph in its textual form
-    Emit(Source),
+    Emit(Show),
     /// Print a program in canonical form
     Fmt(Fmt),
     /// Algorithms written as fixed-point formulas: list them, show them, run your own
@@ -153,6 +153,15 @@ pub struct Cost {
     /// Give up beyond this much memory, as in 200M or 4G
     #[arg(long, value_name = "SIZE", value_parser = bytes, default_value = "4G")]
     pub memory: u64,
+}
+
+/// A program to read and to show.
+#[derive(clap::Args)]
+pub struct Show {
+    #[command(flatten)]
+    pub source: Source,
+    #[command(flatten)]
+    pub cost: Cost,
 }
 
 /// A program to read.
@@ -294,6 +303,8 @@ pub struct Fmt {
     /// Further programs
     #[arg(value_name = "FILE")]
     pub more: Vec<PathBuf>,
+    #[command(flatten)]
+    pub cost: Cost,
     /// Print only what would change; exit with 1 if a file is not in canonical form
     #[arg(long)]
     pub check: bool,

@@ -1,9 +1,9 @@
-//! Room `cli`: limits of time and memory where nobody asks a budget: while a source is read, and while traces are replayed.
+//! Room `cli`: limits of time and memory where nobody asks a budget: while a source is read or shown, and while traces are replayed.
 //!
 //! Engines ask their budget in every loop. The front end has no budget: it is linear in its source, and knows neither
 //! clocks nor memory; so are reading a report and replaying its traces. So a second thread looks on meanwhile. When a limit is
-//! reached, everything that was found is written already, and what is being done has no result: the verdict is `unknown`, it
-//! is written, and the process ends.
+//! reached, everything that was found is written already, and what is being done has no result: that is told, as an unknown verdict
+//! where one was asked for, and the process ends.
 
 use crate::args::Cost;
 use crate::{ALLOCATOR, Status};
@@ -19,22 +19,33 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How many times the size of a source its program takes, about: a larger source is not even begun.
 const GROWTH: u64 = 40;
 
+/// How a limit that was reached is told.
+#[derive(Clone, Copy, Default)]
+pub enum Telling {
+    /// As an error: there is no verdict.
+    #[default]
+    Error,
+    /// As a verdict, for people.
+    Verdict,
+    /// As a verdict in JSON.
+    Json,
+}
+
 /// What a command may cost.
 #[derive(Clone, Copy, Default)]
 pub struct Limits {
     memory: Option<u64>,
     time: Option<(Instant, Duration)>,
-    /// Whether the verdict is written as JSON.
-    json: bool,
+    telling: Telling,
     /// The status of the files before this one, or of the traces.
     pub so_far: Status,
 }
 
 impl Limits {
     /// The limits that were asked for. The time is that since now.
-    pub fn new(cost: &Cost, json: bool) -> Self {
+    pub fn new(cost: &Cost, telling: Telling) -> Self {
         let time = cost.timeout.map(|limit| (Instant::now(), limit));
-        Limits { memory: Some(cost.memory), time, json, so_far: Status::Good }
+        Limits { memory: Some(cost.memory), time, telling, so_far: Status::Good }
     }
 
     /// The time is that since now again, for another file.
@@ -56,14 +67,15 @@ impl Limits {
         memory.or(time.map(|(_, limit)| format!("time limit of {} s", limit.as_secs_f64())))
     }
 
-    fn verdict(&self, why: &str) -> String {
-        match self.json {
-            true => {
+    fn tell(&self, why: &str) -> std::io::Result<()> {
+        match self.telling {
+            Telling::Error => writeln!(std::io::stderr(), "error: {why}"),
+            Telling::Verdict => writeln!(std::io::stdout(), "VERDICT: unknown ({why})"),
+            Telling::Json => {
                 let report =
                     json!({ "schema": "postbop/1", "verdict": "unknown", "reason": why, "properties": [] });
-                format!("{report}\n")
+                writeln!(std::io::stdout(), "{report}")
             }
-            false => format!("VERDICT: unknown ({why})\n"),
         }
     }
 }
@@ -88,8 +100,7 @@ impl Guard {
         let look = move || {
             while let Err(RecvTimeoutError::Timeout) = dropped.recv_timeout(PAUSE) {
                 if let Some(why) = limits.exceeded() {
-                    let _ = std::io::stdout().write_all(limits.verdict(&why).as_bytes());
-                    let _ = std::io::stdout().flush();
+                    let _ = limits.tell(&why).and_then(|()| std::io::stdout().flush());
                     std::process::exit(limits.so_far.worst(Status::Unknown) as i32);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::Status;
 use crate::args::{Args, Color, Command, Fixpoint, Format};
-use crate::guard::Limits;
+use crate::guard::{Limits, Telling};
 use crate::stdout::Stdout;
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -33,14 +33,21 @@ impl Output {
             Command::Check(check) => Some(&check.question.cost),
             Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question.cost),
             Command::Replay(replay) => Some(&replay.cost),
+            Command::List(show) | Command::Emit(show) => Some(&show.cost),
+            Command::Fmt(fmt) => Some(&fmt.cost),
             _ => None,
         };
         let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
+        let telling = match &args.command {
+            Command::List(_) | Command::Emit(_) | Command::Fmt(_) => Telling::Error,
+            _ if json => Telling::Json,
+            _ => Telling::Verdict,
+        };
         Output {
             color: in_color(args.manner.color),
             quiet: args.manner.quiet,
             verbose: args.manner.verbose,
-            limits: cost.map_or_else(Limits::default, |cost| Limits::new(cost, json)),
+            limits: cost.map_or_else(Limits::default, |cost| Limits::new(cost, telling)),
             diagnostics: json.then(Vec::new),
             ..Output::default()
         }

@@ -171,6 +171,7 @@ pub fn arguments(rng: &mut Rng, input: &Input, paths: &[String], limits: &[Strin
         Form::Program if rng.chance(0.15) => {
             let mut all = vec!["fmt".into(), first];
             all.extend(rng.chance(0.3).then(|| "--check".into()));
+            all.extend_from_slice(limits);
             return all;
         }
         Form::Temporal => {
@@ -178,7 +179,9 @@ pub fn arguments(rng: &mut Rng, input: &Input, paths: &[String], limits: &[Strin
             all.extend(temporal::option(input, &paths[1]));
             all
         }
-        _ if rng.chance(0.15) => return vec![(*rng.pick(&["list", "emit"])).into(), first],
+        _ if rng.chance(0.15) => {
+            return [&[(*rng.pick(&["list", "emit"])).into(), first], limits].concat();
+        }
         _ => vec!["check".to_owned(), first],
     };
     arguments.extend_from_slice(limits);

@@ -1,6 +1,7 @@
 //! Room `cli/commands`: `postbop fmt`.
 
 use crate::args::Fmt;
+use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
 use crate::{Output, Status, input};
 use postbop_front::{File, Format, LineIndex, source};
@@ -15,6 +16,7 @@ pub fn run(args: &Fmt, output: &mut Output) -> Status {
         output.error("`--write` needs a file: standard input cannot be rewritten");
         return Status::BadInput;
     }
+    let _guard = Guard::new(output.limits);
     let bytes = match input::bytes(path, output) {
         Ok(bytes) => bytes,
         Err(status) => return status,

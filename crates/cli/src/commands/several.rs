@@ -27,6 +27,7 @@ pub fn check(args: &Check, output: &mut Output) -> Status {
 /// Prints each program in canonical form.
 pub fn fmt(args: &Fmt, output: &mut Output) -> Status {
     each(&args.source, &args.more, output, |source, rest, output| {
+        output.limits.restart();
         super::fmt::run(&Fmt { source, more: rest.to_vec(), ..args.clone() }, output)
     })
 }

@@ -1,6 +1,7 @@
 //! Room `cli/commands`: `postbop list` and `postbop emit`.
 
-use crate::args::Source;
+use crate::args::Show;
+use crate::guard::Guard;
 use crate::input::{self, Input};
 use crate::{Output, Status, properties};
 use postbop_ir::program::Proc;
@@ -8,7 +9,7 @@ use postbop_ir::{ProcId, Program, Table, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
-pub fn list(args: &Source, output: &mut Output) -> Status {
+pub fn list(args: &Show, output: &mut Output) -> Status {
     with_program(args, output, |input, program, out| {
         if !program.is_sequential() {
             let _ = writeln!(out, "threads");
@@ -53,18 +54,19 @@ fn is_hidden(proc: &Proc) -> bool {
 }
 
 /// Prints the program graph.
-pub fn emit(args: &Source, output: &mut Output) -> Status {
+pub fn emit(args: &Show, output: &mut Output) -> Status {
     with_program(args, output, |_, program, out| out.push_str(&text::print(program)))
 }
 
 fn with_program(
-    args: &Source,
+    args: &Show,
     output: &mut Output,
     show: impl FnOnce(&Input, &Program, &mut String),
 ) -> Status {
-    match input::read(args, output) {
+    match input::read(&args.source, output) {
         Err(status) => status,
         Ok(input) => {
+            let _guard = Guard::new(output.limits);
             let mut out = String::new();
             show(&input, &input.program, &mut out);
             output.out.push_str(&out);

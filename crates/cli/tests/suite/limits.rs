@@ -117,6 +117,22 @@ fn limits_govern_reading_too() {
 }
 
 #[test]
+fn limits_govern_what_only_shows_a_program() {
+    let path =
+        scratch("empty_statements.bp", format!("void main() begin {} end\n", "skip;".repeat(1_500_000)));
+    let path = path.to_str().expect("plain names");
+    for command in ["list", "emit", "fmt"] {
+        // Files that `fmt` has no memory for are not even read.
+        if command != "fmt" {
+            let ran = postbop(&[command, path, "--memory", "350M"]).with(3);
+            assert_eq!((&*ran.err, &*ran.out), ("error: memory limit of 350 MB\n", ""), "{command}");
+        }
+        let ran = postbop(&[command, path, "--timeout", "15ms"]).with(3);
+        assert!(ran.err.starts_with("error: time limit of 0.015 s"), "{command}: {}", ran.err);
+    }
+}
+
+#[test]
 fn limits_govern_replay() {
     let counts =
         "void main() begin decl uint<14> n; n := 0; while (n != 16383) do n := n + 1; od assert(0); end";
