@@ -2,6 +2,7 @@
 
 use super::check::budget;
 use crate::args::{Fixpoint, RunFormulas};
+use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
 use crate::report::text;
 use crate::{Output, Status, input, properties};
@@ -30,6 +31,7 @@ pub fn run(command: &Fixpoint, output: &mut Output) -> Status {
 fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status> {
     let budget = budget(&args.question);
     let input = input::read(&args.source, output)?;
+    let guard = Guard::new(output.limits);
     let formulas = input::bytes(&args.formula, output)?;
     let refuse = |output: &mut Output, message: String| {
         output.err.push_str(&format!("error: {}: {message}\n", input.name()));
@@ -40,7 +42,7 @@ fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status>
     let queries =
         properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
     let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
-    let (source, ran) = run_formulas(program, locs, &formulas, &budget);
+    let (source, ran) = run_formulas(program, locs, &formulas, &budget, || drop(guard));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();
         let lines = LineIndex::new(&source);

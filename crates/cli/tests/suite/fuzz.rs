@@ -173,7 +173,7 @@ fn examine_formulas(bytes: &[u8]) -> Result<bool, String> {
     let source = b"decl L, n; void f(x) begin L: n := x; end void main() begin f(n); L: skip; end";
     let program = read(source, Options::default()).program.expect("it has no errors");
     let budget = Budget::unlimited().with_time(Duration::from_millis(20));
-    let (text, ran) = run(&program, Vec::new(), bytes, &budget);
+    let (text, ran) = run(&program, Vec::new(), bytes, &budget, || ());
     let flaws = ran.as_ref().err().into_iter().flatten();
     match flaws
         .into_iter()

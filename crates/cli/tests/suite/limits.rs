@@ -133,6 +133,16 @@ fn limits_govern_what_only_shows_a_program() {
 }
 
 #[test]
+fn limits_govern_reading_formulas() {
+    let program = "tests/cases/traps/failed_assert_is_the_error.bp";
+    // Operators and operands take far more memory than their characters.
+    let path = scratch("long.fix", format!("query long: !{}true;\n", "!true&".repeat(200_000)));
+    let path = path.to_str().expect("plain names");
+    let ran = postbop(&["fixpoint", "run", program, "--formula", path, "--memory", "50M"]).with(3);
+    assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 50 MB)");
+}
+
+#[test]
 fn limits_govern_replay() {
     let counts =
         "void main() begin decl uint<14> n; n := 0; while (n != 16383) do n := n + 1; od assert(0); end";

@@ -25,8 +25,15 @@ pub struct Answers {
 /// The text of a formula file, and what came of it, or what is wrong with it.
 pub type Ran = (String, Result<Answers, Vec<Diagnostic>>);
 
-/// Runs the formulas of a file on a program. `Target` holds of the targets.
-pub fn run(program: &Program, targets: Vec<LocId>, formulas: &[u8], budget: &Budget) -> Ran {
+/// Runs the formulas of a file on a program. `Target` holds of the targets. Calls `is_read` between reading, which does not ask the
+/// budget, and running.
+pub fn run(
+    program: &Program,
+    targets: Vec<LocId>,
+    formulas: &[u8],
+    budget: &Budget,
+    is_read: impl FnOnce(),
+) -> Ran {
     let machine = Machine::full(program);
     let template = Template::new(&machine, targets);
     let (text, formulas) = read(formulas, template.signature());
@@ -34,6 +41,7 @@ pub fn run(program: &Program, targets: Vec<LocId>, formulas: &[u8], budget: &Bud
         Ok(formulas) => formulas,
         Err(flaws) => return (text, Err(flaws)),
     };
+    is_read();
     let mut solver = Solver::new(&formulas.system, Bdd::new(keep_to(budget, &|_| ())), template, Vec::new());
     solver.clock = clock;
     let nodes: Vec<_> = formulas.queries.iter().map(|&(_, node)| node).collect();

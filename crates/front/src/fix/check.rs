@@ -92,6 +92,7 @@ impl Checker<'_> {
         for item in items {
             // Mistakes have been reported; the other items are worth a look.
             let _ = match item {
+                _ if self.sink.is_full() => break,
                 Item::Sort(name, tree) => self.name_sort(name, tree),
                 Item::Equation(greatest, name, params, body) => {
                     self.head(name, params).map(|id| equations.push((id, *greatest, name, params, body)))
@@ -101,12 +102,16 @@ impl Checker<'_> {
         }
         let mut spans = HashMap::default();
         for (id, greatest, name, params, body) in equations {
+            if self.sink.is_full() {
+                break;
+            }
             spans.insert(id, name.span);
             let _ = self.equation(id, greatest, params, body);
         }
         let (mut queries, mut paths, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         for item in items {
             match item {
+                _ if self.sink.is_full() => break,
                 Item::Query(name, body) => {
                     let _ = self.formula(body).map(|node| queries.push((name.text.clone(), node)));
                 }
