@@ -170,12 +170,12 @@ impl Budget {
     }
 
     /// The work is done after so many units: whether its answers are wanted. They are, unless another engine was at the
-    /// same task and needed less work.
-    pub fn wins(&self, effort: u64) -> bool {
+    /// same task and needed less work, or was there first with answers that need no run to show.
+    pub fn wins(&self, effort: u64, found: bool) -> bool {
         match &self.race {
             Some((race, runner, weight)) => {
-                let wins = race.wins(*runner, effort.saturating_mul(*weight), || self.check_time().is_ok());
-                wins && race.claims()
+                let work = effort.saturating_mul(*weight);
+                race.wins(*runner, work, found, || self.check_time().is_ok()) && race.claims()
             }
             None => true,
         }

@@ -54,6 +54,8 @@ pub trait Listener {
     fn progress(&mut self, tick: Tick);
     /// The answer to a query of the task. Said once of each, as soon as it is known.
     fn settle(&mut self, query: usize, finding: Finding);
+    /// A run reaches the guard of a query, of which nothing else is known.
+    fn guarded(&mut self, query: usize);
 }
 
 /// An algorithm that answers tasks.
@@ -70,10 +72,10 @@ pub trait Engine: Sync {
 }
 
 /// Whether an engine may tell what it found out when its search has ended after so much work, for this reason if not
-/// because it was done: not if another engine was at the same task and is the one to tell.
-pub fn may_tell(stopped: Option<&Why>, work: u64, budget: &Budget) -> bool {
+/// because it was done: not if another engine was at the same task and is the one to tell. `found` is whether it has a run to show.
+pub fn may_tell(stopped: Option<&Why>, found: bool, work: u64, budget: &Budget) -> bool {
     match stopped {
-        None | Some(Why::First) => budget.wins(work),
+        None | Some(Why::First) => budget.wins(work, found),
         // The time is up for all of them: one tells what it has.
         Some(Why::Time(_) | Why::Cancelled) => budget.claims(),
         Some(_) => {

@@ -43,4 +43,8 @@ impl Listener for &Pulse<'_> {
     fn settle(&mut self, query: usize, finding: Finding) {
         self.listener.borrow_mut().settle(query, finding);
     }
+
+    fn guarded(&mut self, query: usize) {
+        self.listener.borrow_mut().guarded(query);
+    }
 }

@@ -8,10 +8,16 @@
 //! done as much work without being done; then the others are called off. Work does not depend on the clock,
 //! so the winner does not either.
 //!
+//! An engine that has no run to show need not wait: that there is none is the same answer from each of them. Only the name of the engine
+//! that was first depends on the machine then.
+//!
 //! # Cost
 //!
-//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
+//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal. Where
+//! there are fewer cores than runners, the last runner pauses for as long as it works, as long as all others run: that is the price of
+//! a third engine on two cores, a quarter of the time of each of the others.
 
+use crate::budget::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -35,16 +41,29 @@ pub struct Race {
     states: Mutex<Vec<State>>,
     changed: Condvar,
     claimed: AtomicBool,
+    /// Whether answers without a run are the same from every runner.
+    alike: bool,
+    /// Since when the last runner has worked without a pause, in microseconds; none if it needs no pauses.
+    resumed: Option<AtomicU64>,
 }
 
+/// How long the last runner works at least before it pauses, and for how many eighths of that time it then does.
+const STINT: Duration = Duration::from_millis(2);
+const PAUSED: u32 = 9;
+/// It never pauses longer than this.
+const LONGEST: Duration = Duration::from_millis(50);
+
 impl Race {
-    /// So many runners are at the start.
-    pub fn new(runners: usize) -> Self {
+    /// So many runners are at the start. Whether answers without a run are the same from each, and whether there are more runners
+    /// than cores.
+    pub fn new(runners: usize, alike: bool, crowded: bool) -> Self {
         Race {
             work: (0..runners).map(|_| AtomicU64::new(0)).collect(),
             states: Mutex::new(vec![State::Running; runners]),
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
+            alike,
+            resumed: crowded.then(|| AtomicU64::new(now())),
         }
     }
 
@@ -55,7 +74,10 @@ impl Race {
     /// A runner has done so much work. Returns whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
         let before = self.work[runner].swap(work, Ordering::Relaxed);
-        let mut can_win = true;
+        if runner + 1 == self.work.len() {
+            self.pause(runner);
+        }
+        let mut can_win = !self.claimed.load(Ordering::Relaxed);
         for (other, state) in self.states().iter().enumerate().filter(|(other, _)| *other != runner) {
             if let State::Done(done) = *state {
                 // That one may be waiting for this.
@@ -68,12 +90,30 @@ impl Race {
         can_win
     }
 
-    /// A runner is done after so much work: waits until the winner is known, or `patient` says no more. Returns whether
-    /// this runner has won.
-    pub fn wins(&self, runner: usize, work: u64, mut patient: impl FnMut() -> bool) -> bool {
+    /// Leaves the cores to the others for a while, if all of them run.
+    fn pause(&self, last: usize) {
+        let Some(resumed) = &self.resumed else { return };
+        let worked = Duration::from_micros(now().saturating_sub(resumed.load(Ordering::Relaxed)));
+        if worked < STINT {
+            return;
+        }
+        let states = self.states();
+        if states[..last].iter().all(|state| *state == State::Running) {
+            let pause = (worked * PAUSED / 8).min(LONGEST);
+            drop(self.changed.wait_timeout(states, pause));
+        }
+        resumed.store(now(), Ordering::Relaxed);
+    }
+
+    /// A runner is done after so much work, and has found a run to show or not: waits until the winner is known, or `patient` says no
+    /// more. Returns whether this runner has won.
+    pub fn wins(&self, runner: usize, work: u64, found: bool, mut patient: impl FnMut() -> bool) -> bool {
         let mut states = self.states();
         states[runner] = State::Done(work);
         self.changed.notify_all();
+        if self.alike && !found {
+            return true;
+        }
         loop {
             let others = (0..states.len()).filter(|&other| other != runner);
             let beaten = |other: usize| match states[other] {
@@ -108,6 +148,11 @@ impl Race {
     }
 }
 
+/// The time, in microseconds.
+fn now() -> u64 {
+    clock().as_micros() as u64
+}
+
 /// Whether a runner that is done after so much work beats another one, which has worked as much as that or more. The
 /// first one wins a tie.
 fn beats((runner, work): (usize, u64), (other, done): (usize, u64)) -> bool {
@@ -127,7 +172,7 @@ mod tests {
                 return false;
             }
         }
-        race.wins(runner, due, || true)
+        race.wins(runner, due, true, || true)
     }
 
     #[test]
@@ -135,7 +180,7 @@ mod tests {
         for (pauses, dues, winner) in
             [([5, 0], [10, 300], 0), ([0, 5], [300, 10], 1), ([0, 2], [20, 20], 0), ([2, 0], [20, 20], 0)]
         {
-            let race = Race::new(2);
+            let race = Race::new(2, false, false);
             let pause = |runner: usize| Duration::from_millis(pauses[runner]);
             let won = std::thread::scope(|scope| {
                 let other = scope.spawn(|| run(&race, 1, dues[1], pause(1)));
@@ -148,7 +193,7 @@ mod tests {
     #[test]
     fn of_three_the_one_with_the_least_work_wins() {
         for (dues, winner) in [([30, 20, 10], 2), ([30, 10, 20], 1), ([10, 10, 10], 0), ([50, 10, 10], 1)] {
-            let race = Race::new(3);
+            let race = Race::new(3, false, false);
             let won = std::thread::scope(|scope| {
                 let runners = [0, 1, 2].map(|runner| {
                     let race = &race;
@@ -162,10 +207,45 @@ mod tests {
 
     #[test]
     fn who_is_alone_wins() {
-        let race = Race::new(2);
+        let race = Race::new(2, false, false);
         race.gives_up(0);
-        assert!(race.wins(1, 1_000, || true));
-        let race = Race::new(3);
-        assert!(race.wins(1, 1_000, || false), "no more patience");
+        assert!(race.wins(1, 1_000, true, || true));
+        let race = Race::new(3, false, false);
+        assert!(race.wins(1, 1_000, true, || false), "no more patience");
+    }
+
+    #[test]
+    fn without_a_run_to_show_the_first_wins_at_once() {
+        let race = Race::new(2, true, false);
+        assert!(race.wins(1, 1_000, false, || panic!("it need not wait")) && race.claims());
+        assert!(!race.goes_on(0, 1), "it is over");
+        // Where answers differ, the other one is waited for.
+        let race = Race::new(2, false, false);
+        race.goes_on(0, 1);
+        let mut asked = 0;
+        race.wins(1, 1_000, false, || {
+            asked += 1;
+            asked < 3
+        });
+        assert_eq!(asked, 3);
+    }
+
+    #[test]
+    fn in_a_crowd_the_last_one_pauses_while_all_others_run() {
+        let race = Race::new(3, false, true);
+        let run = |time: Duration| {
+            let (start, mut rounds) = (clock(), 0);
+            while clock() - start < time {
+                race.goes_on(2, rounds);
+                rounds += 1;
+                std::thread::sleep(STINT / 2);
+            }
+            rounds
+        };
+        let time = Duration::from_millis(100);
+        let crowded = run(time);
+        race.gives_up(0);
+        let alone = run(time);
+        assert!(crowded * 4 < alone * 3, "{crowded} rounds, and then {alone}");
     }
 }

@@ -184,6 +184,7 @@ fn no_time_and_no_work_are_unknown_with_every_engine() {
 struct Heard(Vec<(usize, Finding)>);
 
 impl Listener for Heard {
+    fn guarded(&mut self, _: usize) {}
     fn progress(&mut self, _: Tick) {}
     fn settle(&mut self, query: usize, finding: Finding) {
         self.0.push((query, finding));
@@ -214,6 +215,7 @@ fn an_engine_settles_each_query_once() {
 struct Ticks(Vec<u64>, Arc<AtomicBool>);
 
 impl Listener for Ticks {
+    fn guarded(&mut self, _: usize) {}
     fn progress(&mut self, tick: Tick) {
         self.0.push(tick.done);
         self.1.store(self.0.len() >= 3, Ordering::Relaxed);
@@ -240,6 +242,7 @@ struct EdgesOnly;
 struct WithoutValues<'l>(&'l mut dyn Listener);
 
 impl Listener for WithoutValues<'_> {
+    fn guarded(&mut self, _: usize) {}
     fn progress(&mut self, tick: Tick) {
         self.0.progress(tick);
     }

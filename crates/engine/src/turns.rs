@@ -8,7 +8,7 @@
 //! host allows several threads ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
 //! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
 //! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer, by
-//! the same engine, with the same trace, however fast the machine is. (A race and turns may have different winners.)
+//! with the same trace, however fast the machine is. (A race and turns may have different winners.)
 //!
 //! Engines search a reduced program, or a translation of one with threads. The listener here brings each trace back
 //! to the program as written before the board replays it.
@@ -75,8 +75,8 @@ const TRIAL: (u64, u64) = (100_000, 60);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;
-const SUMMARY: u64 = 2;
-const SAT: u64 = 24;
+const SUMMARY: u64 = 4;
+const SAT: u64 = 80;
 /// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 
@@ -131,7 +131,7 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         return;
     }
     if budget.jobs() > 1 {
-        let race = Arc::new(Race::new(engines.len()));
+        let race = Arc::new(race(question, engines.len(), &lock(board)));
         std::thread::scope(|scope| {
             for (runner, (engine, weight)) in engines.iter().enumerate() {
                 let share = budget.clone().with_effort(budget.effort() / weight);
@@ -156,6 +156,17 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         question.numbers.iter().any(memory)
     };
     take_turns(engines, trial, budget, ask, over, is_full);
+}
+
+/// The race of so many engines. Answers without a run are the same from every engine, unless one is still to find out which guards are
+/// reached, which not every engine does.
+fn race(question: &Question, engines: usize, board: &Board) -> Race {
+    let Question { task, numbers, .. } = question;
+    let pairs = task.queries.iter().zip(numbers);
+    let mut open = pairs.filter(|(query, number)| query.has_target() && board.is_open(**number));
+    let alike = open.all(|(_, &number)| board.is_guarded(number));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Race::new(engines, alike, engines > cores)
 }
 
 /// Answers a question by one engine that wants the program as it is, with what was prepared for earlier questions about it.
@@ -266,7 +277,8 @@ impl Asked<'_, '_> {
                 assert!(!said.contains(&false), "an engine answers every query");
                 stats.extend(replay);
                 stats.extend(self.reduced.map(|reduced| reduced.stats.clone()).unwrap_or_default());
-                lock(board).stats = stats;
+                let mut board = lock(board);
+                (board.engine, board.stats) = (self.name(), stats);
             }
             Err(panic) => {
                 let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
@@ -337,8 +349,14 @@ struct Hearing<'h, 'p, 'b, 'a, 'o> {
 impl Listener for Hearing<'_, '_, '_, '_, '_> {
     fn progress(&mut self, tick: Tick) {
         let mut board = lock(self.board);
-        board.engine = self.asked.name();
+        // Another engine may have answered already.
+        let credited = std::mem::replace(&mut board.engine, self.asked.name());
         board.progress(self.asked.question.within, tick);
+        board.engine = credited;
+    }
+
+    fn guarded(&mut self, query: usize) {
+        lock(self.board).guarded(self.asked.question.numbers[self.open[query]]);
     }
 
     fn settle(&mut self, query: usize, finding: Finding) {

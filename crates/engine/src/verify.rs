@@ -108,6 +108,8 @@ pub struct Board<'a, 'o> {
     answers: Vec<Answer>,
     /// How many of the answers are told; the others are about assumptions.
     shown: usize,
+    /// For each query whether a run is known to reach its guard.
+    guarded: Vec<bool>,
     settled: usize,
     observer: &'o mut dyn Observer,
     /// The engine at work, which the next answer is credited to.
@@ -123,8 +125,9 @@ impl<'a, 'o> Board<'a, 'o> {
     pub fn new(task: Task<'a>, observer: &'o mut dyn Observer) -> Self {
         let open = |query: &Query| Answer::new(&query.name, "none", Verdict::Unknown(Why::Effort));
         let answers = task.queries.iter().map(open).collect();
-        let (shown, engine, stats) = (task.queries.len(), "none", Stats::default());
-        Board { task, answers, shown, settled: 0, observer, engine, stats, waits: false }
+        let shown = task.queries.len();
+        let (guarded, engine, stats) = (vec![false; shown], "none", Stats::default());
+        Board { task, answers, shown, guarded, settled: 0, observer, engine, stats, waits: false }
     }
 
     /// Whether a query is worth asking again: it has no answer, and another engine or a larger share may find one.
@@ -173,12 +176,23 @@ impl<'a, 'o> Board<'a, 'o> {
 
     /// Notes that a property holds within a bound.
     pub fn holds(&mut self, query: usize, within: Bound, guarded: Option<bool>) {
+        let guarded = guarded.or(self.guarded[query].then_some(true));
         let guarded = guarded.filter(|_| !self.task.queries[query].guard.is_empty());
         let row = self.settle(query, Verdict::Holds { within, proof: None });
         row.vacuous = guarded.map(|guarded| !guarded);
         if !self.waits {
             self.publish(query);
         }
+    }
+
+    /// Notes that a run reaches the guard of a query.
+    pub fn guarded(&mut self, query: usize) {
+        self.guarded[query] = true;
+    }
+
+    /// Whether it is settled that a run reaches the guard of a query, if there is a guard.
+    pub fn is_guarded(&self, query: usize) -> bool {
+        self.guarded[query] || self.task.queries[query].guard.is_empty()
     }
 
     /// Tells that a property holds within a bound, which is known now.

@@ -62,6 +62,11 @@ impl<P: Clone> TargetTracker<P> {
         self.missing == 0 || self.first && self.missing < self.asked
     }
 
+    /// Whether a target was reached.
+    pub fn found(&self) -> bool {
+        self.missing < self.asked
+    }
+
     /// Whether there is a query whose target was not reached yet.
     pub fn has_open(&self) -> bool {
         self.missing + (self.reached.len() - self.asked) > 0
@@ -112,14 +117,19 @@ impl<P: Clone> TargetTracker<P> {
         mut trace: impl FnMut(P) -> Result<Trace, Why>,
         listener: &mut dyn Listener,
     ) {
-        let found = self.missing < self.asked;
+        let found = self.found();
         // If all targets were reached, the search ended before it had seen all runs.
         let complete = self.missing > 0;
         let stopped = stopped.or((self.first && found).then_some(Why::First));
         for (query, point) in self.reached.into_iter().enumerate() {
             let finding = match (point, &stopped) {
                 (Some(point), _) => trace(point).map_or_else(Finding::Unknown, Finding::Reached),
-                (None, Some(why)) => Finding::Unknown(why.clone()),
+                (None, Some(why)) => {
+                    if self.guarded[query] == Some(true) {
+                        listener.guarded(query);
+                    }
+                    Finding::Unknown(why.clone())
+                }
                 (None, None) => {
                     Finding::Holds { guarded: self.guarded[query].filter(|reached| *reached || complete) }
                 }

@@ -167,10 +167,11 @@ pub fn check(task: &Task, prepared: &Prepared, budget: &Budget, listener: &mut d
     let mut stats = search.stats();
     let links = search.order.links.len() as u64;
     stats.extend(Stats::from([("transitions", links), ("cycle_searches", search.order.looks)]));
-    if may_tell(stopped.as_ref(), search.expander.work, budget) {
+    let any = search.order.found.iter().any(Option::is_some);
+    if may_tell(stopped.as_ref(), any, search.expander.work, budget) {
         let store = &search.store;
         let found = std::mem::take(&mut search.order.found);
-        let stopped = stopped.or((task.first && found.iter().any(Option::is_some)).then_some(Why::First));
+        let stopped = stopped.or((task.first && any).then_some(Why::First));
         for (query, lasso) in found.into_iter().enumerate() {
             let finding = match (lasso, &stopped) {
                 (Some(lasso), _) => {

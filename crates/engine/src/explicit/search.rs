@@ -302,7 +302,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
 
     fn tell(self, stopped: Option<Why>, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let stats = self.stats();
-        if !may_tell(stopped.as_ref(), self.expander.work, budget) {
+        if !may_tell(stopped.as_ref(), self.targets.found(), self.expander.work, budget) {
             return stats;
         }
         let mut history = Recorded { machine: self.machine, store: &self.store };

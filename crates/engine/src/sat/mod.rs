@@ -113,7 +113,7 @@ impl Engine for Sat {
             }
         };
         stopwatch.lap("search_us");
-        if may_tell(stopped.as_ref(), meter.work(), budget) {
+        if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
             let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
                 Ok(finder.trace(run))

@@ -369,7 +369,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             ("reorderings", self.encoder.bdd.reorderings()),
             ("work", meter.work()),
         ]);
-        if !may_tell(stopped.as_ref(), meter.work(), budget) {
+        if !may_tell(stopped.as_ref(), self.targets.found(), meter.work(), budget) {
             return stats;
         }
         let machine = self.encoder.machine;

@@ -89,7 +89,7 @@ impl Engine for Weighted {
         let stopped = search.run(&share);
         stopwatch.lap("search_us");
         let Search { exact, tracker, scopes, guesses, grown, .. } = search;
-        if may_tell(stopped.as_ref(), meter.work(), budget) {
+        if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
             share.left.set(u64::MAX);
             let relations = relations(&model, &scopes);
             let write = |reached: Transition| {
@@ -122,7 +122,7 @@ fn refuse(task: &Task, refused: Refused, meter: &Meter, budget: &Budget, listene
         Refused::Interrupted => meter.why(),
         Refused::TooLarge => Why::Unsupported("constants that do not fit 64 bits".into()),
     };
-    if may_tell(Some(&why), meter.work(), budget) {
+    if may_tell(Some(&why), false, meter.work(), budget) {
         (0..task.queries.len()).for_each(|query| listener.settle(query, Finding::Unknown(why.clone())));
     }
 }
