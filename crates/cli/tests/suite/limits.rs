@@ -142,6 +142,16 @@ fn limits_govern_reading_formulas() {
     assert_eq!(ran.last(), "VERDICT: unknown (memory limit of 50 MB)");
 }
 
+/// Where two branches meet, both are led along the straight line behind them, location by location.
+#[test]
+fn reducing_a_long_straight_line_costs_its_length() {
+    let line = "x := *;\n".repeat(60_000);
+    let source = format!("decl x;\nvoid main() begin if (*) then x := 0; fi\n{line}assert(x | !x); end\n");
+    let path = scratch("straight.bp", source);
+    let path = path.to_str().expect("plain names");
+    postbop(&["check", path, "--engine", "explicit", "--timeout", "5s"]).with(0);
+}
+
 #[test]
 fn limits_govern_replay() {
     let counts =

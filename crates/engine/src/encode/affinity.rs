@@ -2,8 +2,8 @@
 //!
 //! # Idea
 //!
-//! Two variables are *tied* if an operator combines them, if one is assigned to the other, or if a call passes one as the
-//! other. An order is grown one member at a time. Each variable that is not in it yet has a *pull*: the sum of its ties to
+//! Two variables are *tied* if they are the operands of an operator, if one is assigned to the other, or if a call passes one as the
+//! other. (Ties between neighbours in larger expressions were tried, and make most diagrams larger: it is chance who stands there.) An order is grown one member at a time. Each variable that is not in it yet has a *pull*: the sum of its ties to
 //! members, in which the ties of the last member count in full, and those of each member by a quarter less with every member
 //! that came after it. The variable with the greatest pull is next.
 //!
@@ -29,8 +29,6 @@ use std::collections::BinaryHeap;
 /// How strong a tie is between the two operands of an operator, and between a variable and the only variable that its
 /// value is computed from. Of several such variables each has its share.
 const STRONG: u32 = 16;
-/// How strong a tie is between neighbours in an expression that are not operands of one operator.
-const WEAK: u32 = 2;
 
 /// Two nodes that are tied, and how strongly. There may be several ties between the same two.
 pub type Tie = (Node, Node, u32);
@@ -177,23 +175,19 @@ impl Collector<'_> {
         }
     }
 
-    /// Ties the operands of operators to each other. An operand that is itself an expression is represented by its first and
-    /// its last variable.
+    /// Ties the operands of operators to each other, where they mention one variable each.
     fn within(&mut self, expr: &Expr) {
+        // For each operand the first and the last variable in it, which are the same if there is only one.
         let mut stack: SmallVec<[(Option<VarId>, Option<VarId>); 8]> = SmallVec::new();
         for &op in &expr.code {
             let operands = &stack[stack.len() - op.arity()..];
-            let variable = |var| (Some(var), Some(var));
             let ends = match op {
-                Op::Var(var) | Op::Next(var) => variable(var),
-                Op::Const(..) | Op::Choice(_) => (None, None),
-                Op::Not | Op::Neg(_) => operands[0],
+                Op::Var(var) | Op::Next(var) => (Some(var), Some(var)),
                 _ => {
                     for pair in operands.windows(2) {
-                        let leaves = pair.iter().all(|(first, last)| first == last);
-                        if let (Some(a), Some(b)) = (pair[0].1, pair[1].0) {
-                            let strength = if leaves { STRONG } else { WEAK };
-                            self.tie(self.nodes.var(a), self.nodes.var(b), strength);
+                        let single = pair.iter().all(|(first, last)| first == last);
+                        if let (true, Some(a), Some(b)) = (single, pair[0].1, pair[1].0) {
+                            self.tie(self.nodes.var(a), self.nodes.var(b), STRONG);
                         }
                     }
                     let first = operands.iter().find_map(|operand| operand.0);

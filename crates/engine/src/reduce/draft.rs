@@ -174,9 +174,8 @@ impl<'a> Draft<'a> {
 
     /// Chains the arcs that are there.
     pub fn chain(&mut self) {
-        let empty = Chain { head: NIL, tail: NIL, present: 0 };
-        self.leaving = vec![empty; self.task.program.locs().len()];
-        self.entering = vec![empty; self.task.program.locs().len()];
+        self.leaving = vec![Chain::EMPTY; self.task.program.locs().len()];
+        self.entering = vec![Chain::EMPTY; self.task.program.locs().len()];
         for at in 0..self.arcs.len() {
             let Arc { from, to, present: true, .. } = self.arcs[at] else { continue };
             let last = self.leaving[from.index()].append(at as u32);
@@ -233,8 +232,10 @@ impl<'a> Draft<'a> {
             self.join(at, run, self.arcs[at as usize].run);
             self.arcs[at as usize].from = from;
         }
-        let chain =
-            std::mem::replace(&mut self.leaving[loc.index()], Chain { head: NIL, tail: NIL, present: 0 });
+        // Arcs that were dropped stay behind, or they would be passed again at every location to come.
+        moved.windows(2).for_each(|pair| self.arcs[pair[0] as usize].next_out = pair[1]);
+        self.leaving[loc.index()] = Chain::EMPTY;
+        let chain = Chain::of(&moved);
         let after = std::mem::replace(&mut self.arcs[arc as usize].next_out, chain.head);
         self.arcs[chain.tail as usize].next_out = after;
         let here = &mut self.leaving[from.index()];
@@ -254,8 +255,9 @@ impl<'a> Draft<'a> {
             self.join(at, self.arcs[at as usize].run, run);
             self.arcs[at as usize].to = to;
         }
-        let chain =
-            std::mem::replace(&mut self.entering[loc.index()], Chain { head: NIL, tail: NIL, present: 0 });
+        moved.windows(2).for_each(|pair| self.arcs[pair[0] as usize].next_in = pair[1]);
+        self.entering[loc.index()] = Chain::EMPTY;
+        let chain = Chain::of(&moved);
         let after = std::mem::replace(&mut self.arcs[arc as usize].next_in, chain.head);
         self.arcs[chain.tail as usize].next_in = after;
         let here = &mut self.entering[to.index()];
@@ -366,6 +368,13 @@ impl<'a> Draft<'a> {
 }
 
 impl Chain {
+    const EMPTY: Chain = Chain { head: NIL, tail: NIL, present: 0 };
+
+    /// The chain of these arcs, of which there is one at least, and all are there.
+    fn of(arcs: &[u32]) -> Self {
+        Chain { head: arcs[0], tail: arcs[arcs.len() - 1], present: arcs.len() as u32 }
+    }
+
     /// Appends an arc, and says which one was the last before.
     fn append(&mut self, arc: u32) -> u32 {
         self.present += 1;
