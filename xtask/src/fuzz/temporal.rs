@@ -4,7 +4,7 @@
 //! What is asked stands in comments of the program (see `generate/temporal`). The front end reads it, makes an automaton and a product, and
 //! every engine is asked about that. The oracle shares nothing with this way: a second reader (`read`), a tableau instead of our automata
 //! (`watch`), and a plain pushdown system instead of the product (`decide`). It must agree with each engine. A run that violates
-//! a formula is written out position by position (`lasso`), where the formula must be false.
+//! a formula is written out position by position (`lasso`), where the formula must be false; and `replay` must see that it is.
 //!
 //! The oracle is compared with others too. `F G ! at L` is violated by the runs that visit L again and again, for which `ir` has an
 //! oracle; `G ! at L` is violated if L is reached, unless runs get stuck; and of a program without choices a formula or its negation holds.
@@ -18,7 +18,7 @@ use super::cycles::compare;
 use super::{Finding, Score};
 use decide::{Decided, Starts, decide};
 use postbop_engine::{Accepts, EngineChoice, Wrapped, engines, product};
-use postbop_front::temporal::{ltl, monitor};
+use postbop_front::temporal::{Automaton, ltl, monitor};
 use postbop_ir::oracle::{oracle, recur, stuck};
 use postbop_ir::step::Places;
 use postbop_ir::{LocId, Program, Task, Trace};
@@ -32,33 +32,54 @@ const FACTS: usize = 8_000;
 /// Puts one program and what is asked about it through everything.
 pub fn examine(source: &str, program: &Program, only: Option<&str>) -> Finding {
     let mut score = Score::default();
+    let (mut all, mut traces) = (Vec::new(), Vec::new());
     for line in source.lines() {
         let asked = match line.split_once(": ") {
             Some(("// ltl", formula)) => of_formula(formula, program),
             Some(("// monitor", text)) => of_monitor(text, program),
             _ => continue,
         };
-        let found = asked.and_then(|(watcher, wrapped)| question(program, &watcher, &wrapped, only));
+        let found = asked.and_then(|asked| {
+            let more = question(program, &asked, only, &mut traces)?;
+            all.push(asked);
+            Ok(more)
+        });
         match found {
             Ok(more) => score.add(more),
             Err(what) => return Finding::Wrong(format!("{what}, in {line}")),
         }
     }
-    match labels(program) {
+    match labels(program).and_then(|()| others(program, &all, &traces)) {
         Ok(()) => Finding::Agreed(score),
         Err(what) => Finding::Wrong(what),
     }
 }
 
-type Asked<'p> = (Watcher, Wrapped<'p>);
+/// What is asked, for the oracle and for the engines.
+struct Asked<'p> {
+    watcher: Watcher,
+    automaton: Automaton,
+    atoms: Vec<postbop_front::temporal::Atom>,
+    accepts: Accepts,
+    wrapped: Wrapped<'p>,
+}
+
+impl Asked<'_> {
+    /// Whether `replay` says that a run violates it.
+    fn is_shown(&self, program: &Program, trace: &Trace) -> Result<bool, String> {
+        let shown = postbop_engine::shows(program, &self.automaton, &self.atoms, self.accepts, trace);
+        shown.map_err(|rejected| format!("replay: {rejected}"))
+    }
+}
 
 fn of_formula<'p>(text: &str, program: &'p Program) -> Result<Asked<'p>, String> {
     let formula = read::formula(text, program).ok_or("second reader: cannot read it")?;
     let (read, diagnostics) = ltl(text, program);
     let read = read.ok_or_else(|| format!("front end: {diagnostics:?}"))?;
     let automaton = read.violations(&mut |_| true).map_err(|_| "front end: interrupted")?;
-    let product = product(program, &automaton, &read.atoms, Accepts::Always, "formula");
-    Ok((Watcher::Formula(formula, false), product))
+    let accepts = Accepts::Always;
+    let wrapped = product(program, &automaton, &read.atoms, accepts, "formula");
+    Ok(Asked { watcher: Watcher::Formula(formula, false), automaton, atoms: read.atoms, accepts, wrapped })
 }
 
 fn of_monitor<'p>(text: &str, program: &'p Program) -> Result<Asked<'p>, String> {
@@ -67,16 +88,18 @@ fn of_monitor<'p>(text: &str, program: &'p Program) -> Result<Asked<'p>, String>
     let read = read.ok_or_else(|| format!("front end: {diagnostics:?}"))?;
     let automaton = read.automaton(&mut |_| true).map_err(|_| "front end: interrupted")?;
     let accepts = if read.repeats { Accepts::Always } else { Accepts::Once };
-    Ok((Watcher::Monitor(second), product(program, &automaton, &read.atoms, accepts, "monitor")))
+    let wrapped = product(program, &automaton, &read.atoms, accepts, "monitor");
+    Ok(Asked { watcher: Watcher::Monitor(second), automaton, atoms: read.atoms, accepts, wrapped })
 }
 
-/// Asks the oracle and every engine.
+/// Asks the oracle and every engine, and collects the runs that they find.
 fn question(
     program: &Program,
-    watcher: &Watcher,
-    wrapped: &Wrapped<'_>,
+    asked: &Asked<'_>,
     only: Option<&str>,
+    traces: &mut Vec<Trace>,
 ) -> Result<Score, String> {
+    let Asked { watcher, wrapped, .. } = asked;
     let Ok(Decided { exists: violated, .. }) = decide(program, watcher, Starts::All, HEADS) else {
         return Ok(Score::default());
     };
@@ -96,7 +119,12 @@ fn question(
         }
         let late = compare(&task, &[violated], choice, &mut |trace| {
             let (own, _) = wrapped.back(trace).map_err(|why| why.to_string())?;
-            shows(program, watcher, &own)
+            shows(program, watcher, &own)?;
+            if !asked.is_shown(program, &own)? {
+                return Err("replay: the run does not violate it".into());
+            }
+            traces.push(own);
+            Ok(())
         });
         match late {
             Ok(late) => score.note(name, 1 - late, late),
@@ -121,6 +149,18 @@ fn shows(program: &Program, watcher: &Watcher, trace: &Trace) -> Result<(), Stri
         (Watcher::Monitor(_), repeats) => watcher.marks(&positions, repeats),
     };
     if violates { Ok(()) } else { Err("trace: its positions do not violate it".into()) }
+}
+
+/// Whatever `replay` says that a run violates, it must violate, also if it was found for something else.
+fn others(program: &Program, all: &[Asked<'_>], traces: &[Trace]) -> Result<(), String> {
+    for asked in all {
+        for trace in traces {
+            if asked.is_shown(program, trace)? {
+                shows(program, &asked.watcher, trace).map_err(|what| format!("replay: {what}"))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a formula and its negation are both violated from the least values; if the program has one run from there.
@@ -231,7 +271,7 @@ mod tests {
     #[test]
     fn a_trace_that_shows_nothing_is_seen() {
         let program = program_of("void main()\nbegin\n  L: skip;\nend\n").unwrap();
-        let (watcher, wrapped) = of_formula("G ! at L", &program).unwrap();
+        let Asked { watcher, wrapped, .. } = of_formula("G ! at L", &program).unwrap();
         let queries = [wrapped.query.clone()];
         let task = Task::new(&wrapped.program, &queries);
         let other = Watcher::Formula(read::formula("F at L", &program).unwrap(), false);

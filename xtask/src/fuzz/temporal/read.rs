@@ -197,9 +197,10 @@ pub fn monitor(text: &str, program: &Program) -> Option<Monitor> {
     for item in text.split(';').map(str::trim).filter(|item| !item.is_empty()) {
         if let Some(state) = item.strip_prefix("state ") {
             let words: Vec<&str> = state.split_whitespace().collect();
-            let has = |word: &str| words[1..].contains(&word);
+            let (name, marks) = words.split_first()?;
+            let has = |word: &str| marks.contains(&word);
             monitor.repeats |= has("repeat");
-            monitor.states.push((words[0].to_owned(), has("init"), has("repeat") || has("target")));
+            monitor.states.push((name.to_string(), has("init"), has("repeat") || has("target")));
             continue;
         }
         let (from, rest) = item.split_once(" -> ")?;
