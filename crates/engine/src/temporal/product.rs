@@ -167,5 +167,5 @@ pub(super) fn letter(program: &Program, atom: &Atom, read: Option<LocId>) -> Let
 pub(super) fn is_position(program: &Program, loc: LocId) -> bool {
     // A front end that invents the procedure to start in has rules, and locations within them.
     let has_rules = program.procs()[program.main()].name.starts_with('%');
-    !program.is_exit(loc) && !(has_rules && program.locs()[loc].inner)
+    !(program.is_exit(loc) || has_rules && program.locs()[loc].inner)
 }
