@@ -39,6 +39,7 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("fuzz long", others(Kind::Long(fuzz::LONG_PATIENCE))),
         ("fuzz many", others(Kind::Many(fuzz::LONG_PATIENCE))),
         ("fuzz cycles", others(Kind::Cycles(Features::all()))),
+        ("fuzz formulas", others(Kind::Temporal(Features::all()))),
         ("fuzz deadlock", others(Kind::Deadlock(Features::all(), fuzz::PATIENCE))),
         ("fuzz pushdown", others(Kind::Pushdown(fuzz::PATIENCE))),
         ("fuzz moped", others(Kind::Moped(fuzz::LONG_PATIENCE))),
@@ -98,9 +99,8 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     let time = match kind {
         Kind::Sequential(_) => FUZZ_TIME,
         Kind::Threads(_) | Kind::Deadlock(..) => FUZZ_TIME_WITH_THREADS,
-        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) | Kind::Moped(_) | Kind::Cycles(_) => {
-            FUZZ_TIME_OF_OTHER_KINDS
-        }
+        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) | Kind::Moped(_) => FUZZ_TIME_OF_OTHER_KINDS,
+        Kind::Cycles(_) | Kind::Temporal(_) => FUZZ_TIME_OF_OTHER_KINDS,
     };
     let tally = fuzz::fuzz(seed, count, kind, None, Some(time));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));

@@ -14,6 +14,7 @@ mod cycles;
 mod moped;
 mod pushdown;
 mod score;
+mod temporal;
 mod threads;
 
 pub use score::Score;
@@ -56,6 +57,8 @@ pub enum Kind {
     Many(Duration),
     /// Sequential ones with these features, and runs that go on for ever.
     Cycles(Features),
+    /// Sequential ones with these features, and formulas and monitors about their runs.
+    Temporal(Features),
     /// Sequential ones with these features and, as many, programs with threads; whether a run gets stuck.
     Deadlock(Features, Duration),
     /// Concurrent pushdown systems, and how long an engine may take for one question about one.
@@ -69,6 +72,7 @@ impl Kind {
     pub fn program(self, seed: u64) -> String {
         match self {
             Kind::Sequential(features) | Kind::Cycles(features) => generate::program(seed, features),
+            Kind::Temporal(features) => generate::temporal(seed, features),
             Kind::Deadlock(features, _) if seed.is_multiple_of(2) => generate::program(seed, features),
             Kind::Threads(_) | Kind::Deadlock(..) => generate::threads(seed),
             Kind::Long(_) => generate::long(seed),
@@ -94,6 +98,7 @@ impl Kind {
         match self {
             Kind::Threads(patience) => threads::examine(&program, &queries, patience),
             Kind::Cycles(_) => cycles::examine(&program, only),
+            Kind::Temporal(_) => temporal::examine(source, &program, only),
             Kind::Deadlock(_, patience) => match program.is_sequential() {
                 true => cycles::examine_stuck(&program, only),
                 false => threads::examine_deadlock(&program, patience, only),

@@ -123,6 +123,9 @@ struct Other {
     /// Runs that go on for ever
     #[arg(long)]
     cycles: bool,
+    /// Formulas and monitors, against a tableau on a plain pushdown system
+    #[arg(long)]
+    ltl: bool,
     /// Runs that get stuck, with and without threads
     #[arg(long)]
     deadlock: bool,
@@ -143,6 +146,7 @@ impl Other {
             Other { long: true, .. } => Kind::Long(or(fuzz::LONG_PATIENCE)),
             Other { many: true, .. } => Kind::Many(or(fuzz::LONG_PATIENCE)),
             Other { cycles: true, .. } => Kind::Cycles(features),
+            Other { ltl: true, .. } => Kind::Temporal(features),
             Other { deadlock: true, .. } => Kind::Deadlock(features, or(fuzz::PATIENCE)),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
             Other { moped: true, .. } => Kind::Moped(or(fuzz::LONG_PATIENCE)),

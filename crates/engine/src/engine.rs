@@ -25,8 +25,19 @@ pub struct Wants {
     pub threads: bool,
     /// Whether it takes unbounded integers.
     pub integers: bool,
-    /// Whether it answers questions about runs that go on for ever.
-    pub cycles: bool,
+    /// What it does with questions about runs that go on for ever.
+    pub cycles: Cycles,
+}
+
+/// What an engine does with questions about runs that go on for ever.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cycles {
+    /// It answers them.
+    Found,
+    /// It can prove that there is no such run. What it leaves open is translated into a question about what is reached.
+    RuledOut,
+    /// It is given the translation alone.
+    Translated,
 }
 
 /// What an engine found out about one query.
@@ -121,7 +132,7 @@ pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
     if !engine.wants().integers {
         finite(task.program)?;
     }
-    if !engine.wants().cycles {
+    if engine.wants().cycles == Cycles::Translated {
         asks_to_reach(task)?;
     }
     engine.supports(task)

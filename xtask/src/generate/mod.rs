@@ -1,6 +1,6 @@
 //! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`,
 //! with very long runs in `long`, with many properties in `many`, and pushdown systems in `pushdown`
-//! and, with variables, in `moped`.
+//! and, with variables, in `moped`; formulas and monitors about programs in `temporal`.
 //!
 //! # Idea
 //! A program is written top down from a seed: signatures first, so that every procedure may call every other,
@@ -26,6 +26,7 @@ mod program;
 pub mod pushdown;
 mod scope;
 mod stmt;
+mod temporal;
 mod threads;
 
 pub use long::{long, shorter_chain};
@@ -33,6 +34,7 @@ pub use many::many;
 pub use moped::moped;
 pub use program::program;
 pub use pushdown::pushdown;
+pub use temporal::temporal;
 pub use threads::threads;
 
 /// Bounds on what is generated.

@@ -1,5 +1,6 @@
 //! Room `cli/commands`: `postbop replay`.
 
+use super::watched::named;
 use crate::args::Replay;
 use crate::guard::Guard;
 use crate::report::text::told;
@@ -42,7 +43,7 @@ pub fn run(args: &Replay, output: &mut Output) -> Status {
     for trace in traces {
         let name = trace.get("target").and_then(Value::as_str).unwrap_or("trace");
         let guard = Guard::new(output.limits);
-        let run = reader.one(trace);
+        let run = reader.one(trace, output);
         drop(guard);
         match run {
             Ok(run) => output.out.push_str(&format!("{name}  accepted: a run of {run}\n")),
@@ -73,7 +74,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// What a trace must show. Of a formula or a monitor only that it is a run: what they say about it is not looked at again.
+    /// What a trace must show. Of a formula or a monitor, that it is a run; [`Reader::is_watched`] sees the rest.
     fn ask(&self, name: &str, trace: &Trace) -> Result<Ask, String> {
         let all = || self.words.program.locs().ids().collect();
         match (name.split_once(':'), &trace.repeats) {
@@ -108,8 +109,18 @@ impl Reader<'_> {
         }
     }
 
+    /// A run that is said to violate a formula or a monitor must do so.
+    fn is_watched(&self, name: &str, trace: &Trace, output: &mut Output) -> Result<(), String> {
+        let Some(watched) = named(name, self.words.input, output) else { return Ok(()) };
+        let watched = watched.map_err(|_| format!("it cannot be read what {name} says"))?;
+        match watched.is_shown(self.words.input, trace).map_err(|rejected| rejected.to_string())? {
+            true => Ok(()),
+            false => Err(format!("it is a run of the program, but it does not violate {name}")),
+        }
+    }
+
     /// What run it is, if it is one.
-    fn one(&self, value: &Value) -> Result<String, String> {
+    fn one(&self, value: &Value, output: &mut Output) -> Result<String, String> {
         let name = value.get("target").and_then(Value::as_str).ok_or("it names no target")?;
         let trace = trace_json::parse(value).map_err(|problem| format!("this {problem}"))?;
         let ask = self.ask(name, &trace)?;
@@ -119,6 +130,7 @@ impl Reader<'_> {
         let program = self.words.program;
         let told = |rejected: Rejected| rejected.to_string();
         replay(program, &trace, &ask).map_err(told)?;
+        self.is_watched(name, &trace, output)?;
         let played = changes(program, &trace).map_err(told)?;
         let writer = Writer { words: &self.words, fingerprint: &self.fingerprint };
         let mut again = Vec::new();

@@ -10,14 +10,16 @@ use crate::input::{Input, bytes};
 use crate::report::diagnostics::{Shown, render};
 use crate::{Output, Status};
 use postbop_engine::{
-    Accepts, Answer, Budget, Observer, Progress, Unsupported, Verdict, Wrapped, deadlock, product, within,
+    Accepts, Answer, Budget, Observer, Progress, Unsupported, Verdict, Wrapped, deadlock, product, shows,
+    within,
 };
 use postbop_front::temporal::{Atom, Automaton, hoa, ltl, monitor};
 use postbop_front::{Diagnostic, LineIndex, Names};
+use postbop_ir::{Rejected, Trace};
 use std::path::Path;
 
 /// What is watched for: the runs that must not be.
-struct Watched {
+pub struct Watched {
     automaton: Automaton,
     atoms: Vec<Atom>,
     accepts: Accepts,
@@ -56,6 +58,23 @@ pub fn properties<'i>(
         })?);
     }
     Ok(wrapped)
+}
+
+/// The formula or the monitor that a report names, if it names one.
+pub fn named(name: &str, input: &Input, output: &mut Output) -> Option<Result<Watched, Status>> {
+    let budget = Budget::unlimited();
+    match name.split_once(':')? {
+        ("ltl", formula) => Some(of_formula(formula, input, &budget, output)),
+        ("monitor", file) => Some(of_file(Path::new(file), input, &budget, output)),
+        _ => None,
+    }
+}
+
+impl Watched {
+    /// Whether a run is one that must not be.
+    pub fn is_shown(&self, input: &Input, trace: &Trace) -> Result<bool, Rejected> {
+        shows(&input.program, &self.automaton, &self.atoms, self.accepts, trace)
+    }
 }
 
 /// That every activation of a procedure ends.

@@ -153,6 +153,34 @@ fn lassos_replay_from_their_reports() {
     }
 }
 
+/// A run is believed to violate what its report names only if it does, completed calls and all.
+#[test]
+fn replay_sees_whether_a_run_violates_a_formula_or_a_monitor() {
+    let program = "decl g;\nvoid main() begin\n  g := 0;\n  while (1) do f(); od\nend\nvoid f() begin L: g := !g; if (*) then M: g := !g; fi end\n";
+    let file = scratch("watched.bp", program);
+    let file = file.to_str().unwrap();
+    let twice =
+        scratch("watched.monitor", "state a init, b, c repeat;\na -> b at L;\nb -> c at M;\nc -> b at L;\n");
+    let twice = twice.to_str().unwrap();
+    let once = scratch("once.monitor", "state a init, b target;\na -> b at M when g;\n");
+    let once = once.to_str().unwrap();
+    let claims =
+        [("--ltl", "ltl:", "F G !M"), ("--monitor", "monitor:", twice), ("--monitor", "monitor:", once)];
+    for (option, prefix, what) in claims {
+        for engine in ["explicit", "summary"] {
+            let args = ["check", file, option, what, "--format", "json", "--engine", engine];
+            let ran = postbop(&args).with(1);
+            let report = scratch("watched.json", &ran.out);
+            postbop(&["replay", file, report.to_str().unwrap()]).with(0);
+            let other = ran.out.replace(&format!("\"{prefix}{what}\""), "\"ltl:F call f\"");
+            assert_ne!(other, ran.out);
+            let report = scratch("other.json", other);
+            let again = postbop(&["replay", file, report.to_str().unwrap()]).with(1);
+            assert!(again.out.contains("does not violate ltl:F call f"), "{}", again.out);
+        }
+    }
+}
+
 #[test]
 fn mistakes_in_formulas_are_shown() {
     let file = scratch("mistakes.bp", LOCK);
@@ -179,7 +207,9 @@ fn the_driver_takes_its_lock_twice_and_always_releases_it() {
         let report: Value = serde_json::from_str(&ran.out).unwrap();
         let contexts = report["stats"]["contexts"].as_u64().expect("it is counted");
         assert!(contexts < 60, "{contexts} contexts");
-        postbop(&["check", file, "--ltl", "G (call take -> F call give)", "--engine", "sat"]).with(0);
+        for engine in ["sat", "summary"] {
+            postbop(&["check", file, "--ltl", "G (call take -> F call give)", "--engine", engine]).with(0);
+        }
     }
 }
 

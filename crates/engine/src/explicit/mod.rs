@@ -33,7 +33,7 @@ mod store;
 
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;
-use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
 use postbop_ir::Task;
 
@@ -46,7 +46,7 @@ impl Engine for Explicit {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false, cycles: true }
+        Wants { reduced: true, threads: false, integers: false, cycles: Cycles::Found }
     }
 
     fn supports(&self, _: &Task) -> Result<(), Unsupported> {

@@ -21,7 +21,7 @@ mod template;
 
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;
-use crate::engine::{Engine, Listener, Unsupported, Wants, finite};
+use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants, finite};
 use crate::verdict::Stats;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
@@ -38,7 +38,7 @@ impl Engine for Fixpoint {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: false, threads: true, integers: false, cycles: false }
+        Wants { reduced: false, threads: true, integers: false, cycles: Cycles::Translated }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {

@@ -40,7 +40,7 @@ mod world;
 use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
-use crate::engine::{Engine, Listener, Unsupported, Wants, may_tell};
+use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants, may_tell};
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use knowledge::Fact;
@@ -74,7 +74,7 @@ impl Engine for Sat {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false, cycles: false }
+        Wants { reduced: true, threads: false, integers: false, cycles: Cycles::Translated }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {

@@ -75,14 +75,8 @@ impl Solver<'_, '_, '_, '_> {
 
     /// Lifts path edges at a callee's exit to a call, and takes what waits in front of it over the call.
     pub(super) fn lift(&mut self, number: u32, set: Ref, steps: &Length) -> Result<(), Interrupted> {
-        let CallSite { callee, ref site, .. } = self.sites[number as usize];
-        let (trim, pass) = (site.trim, site.pass);
-        let interface = self.interface(callee)?;
-        let bdd = &mut self.encoder.bdd;
-        let summary = bdd.project(set, interface.summary)?;
-        let summary = bdd.project(summary, trim)?;
-        let relation = bdd.image(summary, pass.0, pass.1)?;
-        let call = &mut self.sites[number as usize];
+        let (relation, summary) = self.lifted(number, set)?;
+        let (call, bdd) = (&mut self.sites[number as usize], &mut self.encoder.bdd);
         // The same pair of valuations may come again with fewer steps, by another choice of arguments.
         let new = if self.task.shortest() { relation } else { bdd.and(relation, !call.effect)? };
         if new == Ref::FALSE {
@@ -95,5 +89,16 @@ impl Solver<'_, '_, '_, '_> {
             true => self.come_back_by_length(number, at),
             false => self.come_back_now(number, at, new),
         }
+    }
+
+    /// Path edges at a callee's exit as a call sees them: before and after in the caller's terms, and the part of the summary.
+    pub(super) fn lifted(&mut self, number: u32, set: Ref) -> Result<(Ref, Ref), Interrupted> {
+        let CallSite { callee, ref site, .. } = self.sites[number as usize];
+        let (trim, pass) = (site.trim, site.pass);
+        let interface = self.interface(callee)?;
+        let bdd = &mut self.encoder.bdd;
+        let summary = bdd.project(set, interface.summary)?;
+        let summary = bdd.project(summary, trim)?;
+        Ok((bdd.image(summary, pass.0, pass.1)?, summary))
     }
 }

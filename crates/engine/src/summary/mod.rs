@@ -20,6 +20,7 @@
 //!   be long is taken many rounds at a time ([`leap`]).
 //! * A trace is found by walking back through the parts as they arrived ([`history`]); a shortest one by letting them
 //!   arrive in the order of their distance ([`shortest`]).
+//! * Of runs that go on for ever it proves that there are none ([`cycles`]).
 //!
 //! # Cost
 //!
@@ -27,6 +28,7 @@
 
 mod any;
 mod calls;
+mod cycles;
 mod history;
 mod leap;
 mod order;
@@ -36,7 +38,7 @@ mod solve;
 
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;
-use crate::engine::{Engine, Listener, Unsupported, Wants};
+use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants};
 use crate::verdict::Stats;
 use postbop_ir::Task;
 
@@ -49,7 +51,7 @@ impl Engine for Summary {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: false, cycles: false }
+        Wants { reduced: true, threads: false, integers: false, cycles: Cycles::RuledOut }
     }
 
     fn supports(&self, _: &Task) -> Result<(), Unsupported> {

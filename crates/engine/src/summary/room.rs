@@ -65,6 +65,7 @@ impl Solver<'_, '_, '_, '_> {
         let Rings { entered, left, pushed, .. } = &self.rings;
         let timed = entered.iter().chain(left.iter()).chain(pushed);
         roots.extend(timed.flatten().map(|&(_, set)| set));
+        roots.extend(self.cycles.roots());
         roots
     }
 

@@ -12,6 +12,7 @@
 //! [`super::shortest`].
 
 use super::calls::CallSite;
+use super::cycles::Cycles;
 use super::history::{Point, Recorded};
 use super::leap::{self, Head, Loop};
 use super::order::Order;
@@ -111,6 +112,8 @@ pub struct Solver<'m, 'a, 'w, 't> {
     pub(super) patience: u32,
     /// For the search for shortest runs.
     pub(super) rings: Rings,
+    /// For questions about runs that go on for ever.
+    pub(super) cycles: Cycles,
     pub(super) targets: TargetTracker<LocId>,
     pub(super) images: u64,
     pub(super) reordering: Reordering,
@@ -137,7 +140,10 @@ pub fn check(
     stopwatch.lap("prepare_us");
     let end = solver.run(&meter);
     stopwatch.lap("search_us");
-    let mut stats = solver.tell(end.err(), &meter, budget, &mut &pulse);
+    let mut stats = match task.recurs() {
+        true => solver.rule_out(end.err(), &meter, budget, &mut &pulse),
+        false => solver.tell(end.err(), &meter, budget, &mut &pulse),
+    };
     stopwatch.lap("trace_us");
     stats.extend(stopwatch.laps());
     stats
@@ -168,6 +174,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             heads: HashMap::default(),
             patience: leap::patience(matches!(reordering, Reordering::Every(..))),
             rings: Rings::new(program),
+            cycles: Cycles::default(),
             targets: TargetTracker::new(task),
             images: 0,
             reordering,
@@ -182,7 +189,8 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let entry = self.task.program.procs()[main].entry;
         self.arrive(entry, Ref::TRUE, Cause::Start, &Length::ZERO).map_err(interrupted)?;
         let mut rounds = 0u64;
-        while !self.targets.is_over() {
+        // Whether cycles are fair is seen when all that can be reached is known.
+        while self.task.recurs() || !self.targets.is_over() {
             let more = if self.task.shortest() { self.nearest() } else { self.next() };
             if !more.map_err(interrupted)? {
                 return Ok(());
@@ -251,21 +259,28 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         }
         for &edge in program.leaving(loc) {
             let image = match self.known(edge)? {
-                Ready::Update(relation, plan) => self.image(set, (relation, plan))?,
-                Ready::Parts(number) => {
-                    let parts = Rc::clone(&self.split[number as usize]);
-                    parts.iter().try_fold(set, |set, &part| self.image(set, part))?
-                }
                 Ready::Call(site) => {
                     self.call(site, set, time)?;
                     continue;
                 }
-                Ready::Nothing => unreachable!("it was just looked at"),
+                known => self.along(known, set)?,
             };
             let later = if self.task.shortest() { time.clone() + 1 } else { Length::ZERO };
             self.arrive(program.edges()[edge].to, image, Cause::Edge(edge, set), &later)?;
         }
         Ok(())
+    }
+
+    /// The image of a set along an edge that is no call.
+    pub(super) fn along(&mut self, edge: Ready, set: Ref) -> Result<Ref, Interrupted> {
+        match edge {
+            Ready::Update(relation, plan) => self.image(set, (relation, plan)),
+            Ready::Parts(number) => {
+                let parts = Rc::clone(&self.split[number as usize]);
+                parts.iter().try_fold(set, |set, &part| self.image(set, part))
+            }
+            Ready::Call(_) | Ready::Nothing => unreachable!("it is no call, and was looked at"),
+        }
     }
 
     pub(super) fn known(&mut self, edge: EdgeId) -> Result<Ready, Interrupted> {
@@ -353,6 +368,18 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         |field| sets.iter().any(|set| set.live && set.field == field)
     }
 
+    pub(super) fn stats(&self, meter: &Meter) -> Stats {
+        let effects = self.sites.iter().map(|call| call.effects.len() as u64).sum();
+        Stats::from([
+            ("vertices", self.encoder.bdd.peak() as u64),
+            ("images", self.images),
+            ("arrivals", self.arrivals.len() as u64),
+            ("summaries", effects),
+            ("reorderings", self.encoder.bdd.reorderings()),
+            ("work", meter.work()),
+        ])
+    }
+
     fn tell(
         mut self,
         stopped: Option<Why>,
@@ -360,15 +387,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         budget: &'w Budget,
         listener: &mut dyn Listener,
     ) -> Stats {
-        let effects = self.sites.iter().map(|call| call.effects.len() as u64).sum();
-        let stats = Stats::from([
-            ("vertices", self.encoder.bdd.peak() as u64),
-            ("images", self.images),
-            ("arrivals", self.arrivals.len() as u64),
-            ("summaries", effects),
-            ("reorderings", self.encoder.bdd.reorderings()),
-            ("work", meter.work()),
-        ]);
+        let stats = self.stats(meter);
         if !may_tell(stopped.as_ref(), self.targets.found(), meter.work(), budget) {
             return stats;
         }

@@ -1,16 +1,20 @@
 //! Room `engine/temporal`: questions about runs that go on for ever.
 //!
-//! An engine that looks for cycles itself is given the question as it is. For every other engine it is translated, query by
-//! query, into a question about what is reached ([`repeat`]). `auto` lets `explicit` at the question as it is, since it finds short
-//! cycles at once, and then all engines at the translation, in turns with growing shares of work.
+//! An engine that looks for cycles itself is given the question as it is. `summary` is given it too, and may prove that there is no such run; what it leaves
+//! open, and every question for other engines, is translated, query by query, into a question about what is reached ([`repeat`]). `auto` lets
+//! `explicit` at the question as it is, since it finds short cycles at once, then `summary`, and then all engines at the translation, in
+//! turns with growing shares of work.
 
 pub mod product;
 mod repeat;
+pub mod shows;
 pub mod within;
 pub mod wrap;
 
 use crate::budget::Budget;
+use crate::engine::Cycles;
 use crate::explicit::Explicit;
+use crate::summary::Summary;
 use crate::turns::{self, Question};
 use crate::verdict::{Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -23,13 +27,21 @@ const GROWTH: u64 = 4;
 /// Answers a question whose queries ask for locations that are visited again and again.
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     match choice {
-        EngineChoice::Only(engine) if engine.wants().cycles => turns::put(question, choice, budget, board),
-        EngineChoice::Only(_) => translated(question, choice, budget, board),
+        EngineChoice::Only(engine) => {
+            let cycles = engine.wants().cycles;
+            if cycles != Cycles::Translated {
+                turns::put(question, choice, budget, board);
+            }
+            if cycles != Cycles::Found {
+                translated(question, choice, budget, board);
+            }
+        }
         EngineChoice::Auto => {
             let mut share = TRIALS * turns::trial(question.task.program);
             while goes_on(question, budget, board) {
                 let budget = budget.clone().with_effort(share);
                 turns::put(question, EngineChoice::Only(&Explicit), &budget, board);
+                turns::put(question, EngineChoice::Only(&Summary), &budget, board);
                 translated(question, choice, &budget, board);
                 share = share.saturating_mul(GROWTH);
             }

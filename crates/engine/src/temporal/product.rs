@@ -23,7 +23,7 @@ use postbop_ir::{Action, Expr, Id, LocId, Program, Query, Type, VarId};
 use postbop_kit::buchi::{Automaton, Edge};
 
 /// Whether an atom holds at a location.
-enum Letter {
+pub(super) enum Letter {
     /// Always, or never.
     Fixed(bool),
     /// Where a condition on the values does.
@@ -88,9 +88,7 @@ impl Watch<'_, '_> {
     /// Lets the automaton read at a location; where the program goes on from.
     fn location(&mut self, loc: LocId) -> LocId {
         let program = self.draft.source;
-        // A front end that invents the procedure to start in has rules, and locations within them.
-        let has_rules = program.procs()[program.main()].name.starts_with('%');
-        if program.is_exit(loc) || has_rules && program.locs()[loc].inner {
+        if !is_position(program, loc) {
             return loc;
         }
         let after = self.draft.loc(program.locs()[loc].proc);
@@ -121,40 +119,11 @@ impl Watch<'_, '_> {
         }
     }
 
-    /// Whether an atom holds at a location of the program, or after its end.
-    fn letter(&self, atom: &Atom, read: Option<LocId>) -> Letter {
-        let program = self.draft.source;
-        let Some(loc) = read else {
-            return match atom {
-                Atom::Holds(None, condition) => Letter::Where(condition.clone()),
-                Atom::Inside(procs) => Letter::Fixed(procs.contains(&program.main())),
-                _ => Letter::Fixed(false),
-            };
-        };
-        let proc = program.locs()[loc].proc;
-        let mut leaving = program.leaving(loc).iter().map(|&edge| &program.edges()[edge].action);
-        match atom {
-            Atom::Label(locs) => Letter::Fixed(locs.contains(&loc)),
-            Atom::Inside(procs) => Letter::Fixed(procs.contains(&proc)),
-            Atom::Call(procs) => {
-                let calls =
-                    |action: &Action| matches!(action, Action::Call { callee, .. } if procs.contains(callee));
-                Letter::Fixed(leaving.any(calls))
-            }
-            Atom::Return(procs) => {
-                let returns = leaving.any(|action| matches!(action, Action::Return(_)));
-                Letter::Fixed(returns && procs.contains(&proc))
-            }
-            Atom::Holds(scope, _) if scope.is_some_and(|scope| scope != proc) => Letter::Fixed(false),
-            Atom::Holds(_, condition) => Letter::Where(condition.clone()),
-        }
-    }
-
     /// Under which condition an edge of the automaton can be taken; `None` if it never can here.
     fn condition(&self, edge: &Edge, read: Option<LocId>) -> Option<Expr> {
         let mut condition = equals(self.state, self.state_type, edge.from);
         for &(atom, wanted) in edge.guard.iter() {
-            match self.letter(&self.atoms[atom as usize], read) {
+            match letter(self.draft.source, &self.atoms[atom as usize], read) {
                 Letter::Fixed(value) if value == wanted => {}
                 Letter::Fixed(_) => return None,
                 Letter::Where(holds) => {
@@ -164,4 +133,39 @@ impl Watch<'_, '_> {
         }
         Some(condition)
     }
+}
+
+/// Whether an atom holds at a location of the program, or after its end.
+pub(super) fn letter(program: &Program, atom: &Atom, read: Option<LocId>) -> Letter {
+    let Some(loc) = read else {
+        return match atom {
+            Atom::Holds(None, condition) => Letter::Where(condition.clone()),
+            Atom::Inside(procs) => Letter::Fixed(procs.contains(&program.main())),
+            _ => Letter::Fixed(false),
+        };
+    };
+    let proc = program.locs()[loc].proc;
+    let mut leaving = program.leaving(loc).iter().map(|&edge| &program.edges()[edge].action);
+    match atom {
+        Atom::Label(locs) => Letter::Fixed(locs.contains(&loc)),
+        Atom::Inside(procs) => Letter::Fixed(procs.contains(&proc)),
+        Atom::Call(procs) => {
+            let calls =
+                |action: &Action| matches!(action, Action::Call { callee, .. } if procs.contains(callee));
+            Letter::Fixed(leaving.any(calls))
+        }
+        Atom::Return(procs) => {
+            let returns = leaving.any(|action| matches!(action, Action::Return(_)));
+            Letter::Fixed(returns && procs.contains(&proc))
+        }
+        Atom::Holds(scope, _) if scope.is_some_and(|scope| scope != proc) => Letter::Fixed(false),
+        Atom::Holds(_, condition) => Letter::Where(condition.clone()),
+    }
+}
+
+/// Whether the automaton reads at a location.
+pub(super) fn is_position(program: &Program, loc: LocId) -> bool {
+    // A front end that invents the procedure to start in has rules, and locations within them.
+    let has_rules = program.procs()[program.main()].name.starts_with('%');
+    !(program.is_exit(loc) || has_rules && program.locs()[loc].inner)
 }

@@ -25,7 +25,7 @@ mod weight;
 use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
-use crate::engine::{Engine, Finding, Listener, Unsupported, Wants, may_tell};
+use crate::engine::{Cycles, Engine, Finding, Listener, Unsupported, Wants, may_tell};
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use formula::Refused;
@@ -51,7 +51,7 @@ impl Engine for Weighted {
     }
 
     fn wants(&self) -> Wants {
-        Wants { reduced: true, threads: false, integers: true, cycles: false }
+        Wants { reduced: true, threads: false, integers: true, cycles: Cycles::Translated }
     }
 
     fn supports(&self, task: &Task) -> Result<(), Unsupported> {
