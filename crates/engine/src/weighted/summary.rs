@@ -30,7 +30,7 @@ use std::cell::Cell;
 /// How many members are shown of a set that is not described.
 const MEMBERS: usize = 5;
 /// So many turns more does exact saturation get when guesses have ended.
-const TURNS_MORE: u32 = 3;
+const TURNS_MORE: u32 = 2;
 /// The most work that is spent on describing sets.
 const TELLING: u64 = 40_000_000;
 
@@ -86,7 +86,7 @@ pub fn summary(program: &Program, proc: ProcId, budget: &Budget) -> Result<Summa
     let goes_on = |work| shares[phase.get()].goes_on(work);
     let store = Ndds::new(&goes_on);
     let mut model = Model::new(program, &store);
-    model.keep_globals();
+    model.observe(proc);
     if model.registers.slots() > MOST_SLOTS {
         return Err(Why::Unsupported(format!("more than {MOST_SLOTS} bits and integers")));
     }

@@ -55,8 +55,6 @@ pub struct Model<'m, 'a> {
     pub moves: Vec<Move>,
     /// The loops of one edge that are taken any number of times at once.
     pub rounds: HashMap<EdgeId, Rounds>,
-    /// Whether the values of globals matter everywhere.
-    keeps_globals: bool,
 }
 
 impl<'m, 'a> Model<'m, 'a> {
@@ -72,13 +70,12 @@ impl<'m, 'a> Model<'m, 'a> {
             store,
             moves: Vec::new(),
             rounds: HashMap::default(),
-            keeps_globals: false,
         }
     }
 
-    /// Says that the values of globals matter everywhere, and not only where the program goes on to read them.
-    pub fn keep_globals(&mut self) {
-        self.keeps_globals = true;
+    /// Says that what a procedure leaves behind matters, and not only what the program goes on to read.
+    pub fn observe(&mut self, proc: ProcId) {
+        self.live = Live::observed(self.program, &self.scopes, proc);
     }
 
     /// The symbol with which a procedure is entered.
@@ -115,8 +112,7 @@ impl<'m, 'a> Model<'m, 'a> {
     pub fn is_live(&self, var: VarId, loc: LocId) -> bool {
         let proc = self.program.locs()[loc].proc;
         let field = self.scopes.field(self.program, proc, var);
-        let is_kept = self.keeps_globals && self.program.is_global(var);
-        field.is_some_and(|field| is_kept || bits::contains(self.live.at(self.program, loc), field))
+        field.is_some_and(|field| bits::contains(self.live.at(self.program, loc), field))
     }
 
     /// The rules of all procedures and edges.

@@ -221,7 +221,7 @@ fn one_configuration_reaches_another_forwards_if_it_does_backwards() {
         let post = post_star(&mut Reachable, &system, only(&first)).unwrap_or_else(|never| match never {});
         let searched = reachable(&system, &first, 7);
         // Some configurations that a search reaches, and some whatever they are.
-        let near = searched.iter().filter(|(_, stack)| stack.len() < 5).step_by(7).cloned().take(4);
+        let near = searched.iter().filter(|(_, stack)| stack.len() < 5).step_by(7).take(4).cloned();
         for other in near.chain((0..3).map(|_| any())).collect::<Vec<_>>() {
             let there = post.automaton.has(other.0, &from_top(&other.1));
             let pre = pre_star(&mut Reachable, &system, only(&other)).unwrap_or_else(|never| match never {});
