@@ -100,7 +100,9 @@ fn pairs(program: &Program, decided: &Program, proc: ProcId) -> Option<(Vec<Pair
     let data = &program.procs()[proc];
     let globals: Vec<VarId> = program.globals().collect();
     let types = |vars: &[VarId]| -> Vec<Type> { vars.iter().map(|&var| program.vars()[var].ty).collect() };
-    let all = [types(data.params()), types(&globals), data.results.clone(), types(&globals)].concat();
+    // A result is any value that fits: it is confined where the caller stores it.
+    let results = decided.procs()[proc].results.clone();
+    let all = [types(data.params()), types(&globals), results, types(&globals)].concat();
     let vectors = vectors(&all)?;
     let mut wrapped = Wrapped::new(decided, proc);
     let targets: Vec<LocId> = vectors.iter().map(|vector| wrapped.target(vector)).collect();

@@ -189,9 +189,8 @@ impl<'s, 'a> Search<'s, 'a> {
                     return self.so_far(guessed, share);
                 }
             }
-            match self.guess(&mut guessed, round, turn, share) {
-                Ok(true) => return (None, Extent::Exact),
-                Ok(false) | Err(Interrupted) => {}
+            if self.guess(&mut guessed, round, turn, share) == Ok(true) {
+                return (None, Extent::Exact);
             }
             share.left.set(turn);
             if let Some((weight, since)) = &guessed {
