@@ -43,6 +43,8 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("fuzz deadlock", others(Kind::Deadlock(Features::all(), fuzz::PATIENCE))),
         ("fuzz pushdown", others(Kind::Pushdown(fuzz::PATIENCE))),
         ("fuzz moped", others(Kind::Moped(fuzz::LONG_PATIENCE))),
+        ("fuzz integers", others(Kind::Integers(fuzz::LONG_PATIENCE))),
+        ("fuzz summaries", others(Kind::Summaries(fuzz::LONG_PATIENCE))),
         ("soak", Box::new(|| soak_briefly(root, seed))),
     ])
 }
@@ -99,8 +101,14 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
     let time = match kind {
         Kind::Sequential(_) => FUZZ_TIME,
         Kind::Threads(_) | Kind::Deadlock(..) => FUZZ_TIME_WITH_THREADS,
-        Kind::Long(_) | Kind::Many(_) | Kind::Pushdown(_) | Kind::Moped(_) => FUZZ_TIME_OF_OTHER_KINDS,
-        Kind::Cycles(_) | Kind::Temporal(_) => FUZZ_TIME_OF_OTHER_KINDS,
+        Kind::Long(_)
+        | Kind::Many(_)
+        | Kind::Pushdown(_)
+        | Kind::Moped(_)
+        | Kind::Integers(_)
+        | Kind::Summaries(_)
+        | Kind::Temporal(_)
+        | Kind::Cycles(_) => FUZZ_TIME_OF_OTHER_KINDS,
     };
     let tally = fuzz::fuzz(seed, count, kind, None, Some(time));
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));

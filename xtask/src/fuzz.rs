@@ -11,9 +11,12 @@
 //! with many properties take some engines too long; an answer that is not awaited is counted, and counts for nothing.
 
 mod cycles;
+mod integers;
 mod moped;
 mod pushdown;
+mod ranged;
 mod score;
+mod summaries;
 mod temporal;
 mod threads;
 
@@ -65,6 +68,10 @@ pub enum Kind {
     Pushdown(Duration),
     /// Pushdown systems with variables, and how long an engine may take for one question about one.
     Moped(Duration),
+    /// Sequential ones with unbounded integers, and how long an engine may take for one.
+    Integers(Duration),
+    /// Sequential ones, half of them with unbounded integers; what procedures do, and how long it may take to find that out.
+    Summaries(Duration),
 }
 
 impl Kind {
@@ -79,6 +86,8 @@ impl Kind {
             Kind::Many(_) => generate::many(seed),
             Kind::Pushdown(_) => generate::pushdown(seed),
             Kind::Moped(_) => generate::moped(seed),
+            Kind::Summaries(_) if seed.is_multiple_of(2) => generate::program(seed, Features::all()),
+            Kind::Integers(_) | Kind::Summaries(_) => generate::program(seed, Features::with_integers()),
         }
     }
 
@@ -99,6 +108,8 @@ impl Kind {
             Kind::Threads(patience) => threads::examine(&program, &queries, patience),
             Kind::Cycles(_) => cycles::examine(&program, only),
             Kind::Temporal(_) => temporal::examine(source, &program, only),
+            Kind::Summaries(patience) => summaries::examine(&program, patience),
+            Kind::Integers(patience) => integers::examine(&program, &queries, patience, only),
             Kind::Deadlock(_, patience) => match program.is_sequential() {
                 true => cycles::examine_stuck(&program, only),
                 false => threads::examine_deadlock(&program, patience, only),
@@ -378,8 +389,7 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
             if let Some(what) = { given }.find_map(flaw) {
                 return Err(format!("engine {name}: {what}"));
             }
-            let wrong = |blocked: &Blocked| decided.wrongly_blocked(blocked, effort);
-            if let Some(what) = report.blocked.iter().find_map(wrong) {
+            if let Some(what) = decided.wrongly_blocked(&report.blocked, effort) {
                 return Err(format!("engine {name}: {what}"));
             }
         }
@@ -402,12 +412,24 @@ impl Decided<'_> {
         (!agrees).then(|| format!("{query} {}, but the oracle says {least:?}, guard {guard:?}", said()))
     }
 
-    /// What is wrong with an assumption that no run is said to get past.
-    fn wrongly_blocked(&self, blocked: &Blocked, effort: Effort) -> Option<String> {
-        let &Edge { from, to, .. } = &self.program.edges()[blocked.edge];
-        let ends = oracle(self.program, &[&[from], &[to]], effort.facts).ok()?;
-        let agrees = ends[1].is_none() && blocked.reached.is_none_or(|reached| reached == ends[0].is_some());
-        (!agrees).then(|| format!("{blocked:?}, but the oracle says {ends:?} of both its ends"))
+    /// What is wrong with assumptions that no run is said to get past.
+    fn wrongly_blocked(&self, blocked: &[Blocked], effort: Effort) -> Option<String> {
+        if blocked.is_empty() {
+            return None;
+        }
+        let ends = blocked.iter().flat_map(|blocked| {
+            let &Edge { from, to, .. } = &self.program.edges()[blocked.edge];
+            [[from], [to]]
+        });
+        let ends: Vec<[LocId; 1]> = ends.collect();
+        let locs: Vec<&[LocId]> = ends.iter().map(|loc| &loc[..]).collect();
+        let least = oracle(self.program, &locs, effort.facts).ok()?;
+        let wrong = |(blocked, ends): (&Blocked, &[Option<Length>])| {
+            let agrees =
+                ends[1].is_none() && blocked.reached.is_none_or(|reached| reached == ends[0].is_some());
+            (!agrees).then(|| format!("{blocked:?}, but the oracle says {ends:?} of both its ends"))
+        };
+        blocked.iter().zip(least.chunks(2)).find_map(wrong)
     }
 }
 

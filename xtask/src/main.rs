@@ -135,6 +135,12 @@ struct Other {
     /// Pushdown systems with variables, against a naive evaluation of their rules
     #[arg(long)]
     moped: bool,
+    /// Programs with unbounded integers, against the oracle on small values
+    #[arg(long)]
+    integers: bool,
+    /// What procedures do, against the oracle
+    #[arg(long)]
+    summaries: bool,
 }
 
 impl Other {
@@ -150,6 +156,8 @@ impl Other {
             Other { deadlock: true, .. } => Kind::Deadlock(features, or(fuzz::PATIENCE)),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
             Other { moped: true, .. } => Kind::Moped(or(fuzz::LONG_PATIENCE)),
+            Other { integers: true, .. } => Kind::Integers(or(fuzz::LONG_PATIENCE)),
+            Other { summaries: true, .. } => Kind::Summaries(or(fuzz::LONG_PATIENCE)),
             _ => Kind::Sequential(features),
         }
     }

@@ -78,6 +78,14 @@ pub enum Command {
     List(Show),
     /// Print the program graph in its textual form
     Emit(Show),
+    /// Print what a procedure does: its input-output relation, and the inputs for which it returns
+    Summary(Summary),
+    /// Print the configurations that a pushdown system can reach, or from which it can, as an automaton
+    Pds {
+        /// What to do.
+        #[command(subcommand)]
+        command: Pds,
+    },
     /// Print a program in canonical form
     Fmt(Fmt),
     /// Algorithms written as fixed-point formulas: list them, show them, run your own
@@ -160,6 +168,45 @@ pub struct Cost {
 pub struct Show {
     #[command(flatten)]
     pub source: Source,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// Which configurations to print.
+#[derive(Subcommand)]
+pub enum Pds {
+    /// Those that can be reached from some
+    Post(Saturate),
+    /// Those from which some can be reached
+    Pre(Saturate),
+}
+
+/// Saturate a pushdown system.
+#[derive(clap::Args)]
+pub struct Saturate {
+    /// The pushdown system, in the format of Moped or CUBA (`.pds`)
+    pub file: PathBuf,
+    /// A configuration, as in 'q:f g', with the top of the stack first; may be repeated. Without it: the initial configuration
+    #[arg(long, value_name = "CONFIG")]
+    pub from: Vec<String>,
+    /// Print the automaton as a graph for Graphviz
+    #[arg(long)]
+    pub dot: bool,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// Print what a procedure does.
+#[derive(clap::Args)]
+pub struct Summary {
+    #[command(flatten)]
+    pub source: Source,
+    /// The procedure; without it: the one in which the program starts
+    #[arg(long, value_name = "NAME")]
+    pub proc: Option<String>,
+    /// Print the automata of the inputs for which it returns, and of the relation, as graphs for Graphviz
+    #[arg(long)]
+    pub dot: bool,
     #[command(flatten)]
     pub cost: Cost,
 }

@@ -1,7 +1,7 @@
 //! Room `cli`: what a command has to say, and in which manner.
 
 use crate::Status;
-use crate::args::{Args, Color, Command, Fixpoint, Format};
+use crate::args::{Args, Color, Command, Fixpoint, Format, Pds};
 use crate::guard::{Limits, Telling};
 use crate::stdout::Stdout;
 use serde_json::{Value, json};
@@ -35,11 +35,17 @@ impl Output {
             Command::Replay(replay) => Some(&replay.cost),
             Command::List(show) | Command::Emit(show) => Some(&show.cost),
             Command::Fmt(fmt) => Some(&fmt.cost),
+            Command::Summary(summary) => Some(&summary.cost),
+            Command::Pds { command: Pds::Post(saturate) | Pds::Pre(saturate) } => Some(&saturate.cost),
             _ => None,
         };
         let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
         let telling = match &args.command {
-            Command::List(_) | Command::Emit(_) | Command::Fmt(_) => Telling::Error,
+            Command::List(_)
+            | Command::Emit(_)
+            | Command::Fmt(_)
+            | Command::Summary(_)
+            | Command::Pds { .. } => Telling::Error,
             _ if json => Telling::Json,
             _ => Telling::Verdict,
         };

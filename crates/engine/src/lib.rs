@@ -70,6 +70,7 @@
 
 mod assumptions;
 mod budget;
+pub mod configurations;
 mod deadlock;
 mod encode;
 mod engine;
@@ -88,7 +89,7 @@ mod threads;
 mod turns;
 mod verdict;
 mod verify;
-mod weighted;
+pub mod weighted;
 
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
 pub use deadlock::{DEADLOCK, deadlock};

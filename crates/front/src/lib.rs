@@ -17,6 +17,7 @@ pub mod diagnostic;
 pub mod fix;
 pub mod moped;
 pub mod pds;
+pub mod plain;
 pub mod properties;
 pub mod read;
 pub mod source;

@@ -116,7 +116,7 @@ impl Exprs<'_> {
                 let operand = self.grow_anchored(ty, depth - 1)?;
                 Some(self.not(operand))
             }
-            Ty::Uint(_) | Ty::Int(_) if depth > 0 => self.integer(ty, depth - 1, true),
+            Ty::Uint(_) | Ty::Int(_) | Ty::Integer if depth > 0 => self.integer(ty, depth - 1, true),
             _ => self.variable(ty),
         }
     }
@@ -145,7 +145,7 @@ impl Exprs<'_> {
             let list = spellings[self.rng.below(2)];
             return Text::atom(if self.features.spelling { *self.rng.pick(list) } else { list[0] });
         }
-        if matches!(ty, Ty::Int(_)) && self.rng.chance(0.4) {
+        if matches!(ty, Ty::Int(_) | Ty::Integer) && self.rng.chance(0.4) {
             let value = self.rng.range(1, ty.max() + 1);
             return Text { text: format!("-{value}"), level: level::UNARY };
         }
@@ -250,7 +250,8 @@ impl Exprs<'_> {
         if kind >= 3 {
             return Some(left);
         }
-        let right = self.grow(ty, depth);
+        // Unbounded integers can only be multiplied by constants.
+        let right = if kind == 2 && ty == Ty::Integer { self.literal(ty) } else { self.grow(ty, depth) };
         Some(match kind {
             0 => self.binary(left, "+", right, level::SUM),
             1 => self.binary(left, "-", right, level::SUM),

@@ -79,6 +79,8 @@ macro_rules! features {
         #[derive(Clone, Copy, Debug)]
         pub struct Features {
             $($(#[$doc])* pub $name: bool,)*
+            /// Unbounded integers. No list turns them on, since the oracle cannot enumerate them.
+            pub unbounded: bool,
             /// Bounds on what is generated.
             pub size: Size,
         }
@@ -89,12 +91,12 @@ macro_rules! features {
 
             /// Every construct.
             pub fn all() -> Self {
-                Features { $($name: true,)* size: Size::default() }
+                Features { $($name: true,)* unbounded: false, size: Size::default() }
             }
 
             /// Only what no flag governs.
             pub fn none() -> Self {
-                Features { $($name: false,)* size: Size::default() }
+                Features { $($name: false,)* unbounded: false, size: Size::default() }
             }
 
             fn flag(&mut self, wanted: &str) -> Option<&mut bool> {
@@ -142,6 +144,12 @@ impl Features {
     /// Everything except integers and arrays.
     pub fn boolean() -> Self {
         Features { integers: false, arrays: false, ..Features::all() }
+    }
+
+    /// Everything, with unbounded integers among the variables and small expressions over them.
+    pub fn with_integers() -> Self {
+        let size = Size { global_bits: 3, local_bits: 4, depth: 2, ..Size::default() };
+        Features { unbounded: true, size, ..Features::all() }
     }
 
     /// Reads a list such as `all,-arrays,-gotos`, `boolean` or `integers,loops`: `all`, `boolean` and `none` set

@@ -3,26 +3,30 @@
 use super::Features;
 use crate::rng::Rng;
 
-/// The type of a value. Unbounded integers are not generated: the oracle cannot enumerate them.
+/// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ty {
     Bool,
     Uint(u8),
     Int(u8),
+    Integer,
 }
 
 impl Ty {
+    /// How much of the room for variables, or for choices, a value takes. An unbounded integer is expected to have few values.
     pub(super) fn bits(self) -> usize {
         match self {
             Ty::Bool => 1,
+            Ty::Integer => 2,
             Ty::Uint(k) | Ty::Int(k) => k.into(),
         }
     }
 
-    /// The greatest value.
+    /// The greatest value; of unbounded integers, the greatest constant.
     pub(super) fn max(self) -> usize {
         match self {
             Ty::Bool => 1,
+            Ty::Integer => 2,
             Ty::Uint(k) => (1 << k) - 1,
             Ty::Int(k) => (1 << (k - 1)) - 1,
         }
@@ -33,11 +37,15 @@ impl Ty {
             Ty::Bool => "bool".to_owned(),
             Ty::Uint(k) => format!("uint<{k}>"),
             Ty::Int(k) => format!("int<{k}>"),
+            Ty::Integer => "int".to_owned(),
         }
     }
 
     /// A type of at most `bits` bits, which is not 0.
     pub(super) fn random(rng: &mut Rng, features: Features, bits: usize) -> Ty {
+        if features.unbounded && bits >= Ty::Integer.bits() && rng.chance(0.6) {
+            return Ty::Integer;
+        }
         if !features.integers || rng.chance(0.5) {
             return Ty::Bool;
         }

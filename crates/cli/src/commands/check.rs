@@ -1,7 +1,7 @@
 //! Room `cli/commands`: `postbop check`.
 
 use super::watched::{self, Translated};
-use crate::args::{Check, Question};
+use crate::args::{Check, Cost};
 use crate::guard::Guard;
 use crate::input::{Files, Input, options};
 use crate::report::overall;
@@ -27,7 +27,7 @@ pub fn run(args: &Check, output: &mut Output) -> Status {
 
 fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     let start = Instant::now();
-    let budget = budget(&args.question);
+    let budget = budget(&args.question.cost);
     let guard = Guard::new(output.limits);
     let files = Files::open(&args.source, output)?;
     let input = files.program(options(&args.source, args.source.threads), output)?;
@@ -228,7 +228,7 @@ fn status(report: &Report) -> Status {
 }
 
 /// The budget that was asked for; Ctrl-C calls the work off.
-pub fn budget(args: &Question) -> Budget {
+pub fn budget(cost: &Cost) -> Budget {
     // One for all files that are checked: there is one handler, which outlives them.
     static CANCELLED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
     let cancelled = Arc::clone(&CANCELLED);
@@ -241,8 +241,8 @@ pub fn budget(args: &Question) -> Budget {
     };
     let _ = ctrlc::set_handler(handler);
     let budget = Budget::unlimited().with_cancel(cancelled);
-    let budget = budget.with_memory(args.cost.memory, used).with_jobs(JOBS);
-    match args.cost.timeout {
+    let budget = budget.with_memory(cost.memory, used).with_jobs(JOBS);
+    match cost.timeout {
         Some(limit) => budget.with_time(limit),
         None => budget,
     }

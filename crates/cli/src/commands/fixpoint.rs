@@ -29,7 +29,7 @@ pub fn run(command: &Fixpoint, output: &mut Output) -> Status {
 }
 
 fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status> {
-    let budget = budget(&args.question);
+    let budget = budget(&args.question.cost);
     let input = input::read(&args.source, output)?;
     let guard = Guard::new(output.limits);
     let formulas = input::bytes(&args.formula, output)?;

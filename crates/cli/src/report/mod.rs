@@ -1,5 +1,6 @@
 //! Room `cli/report`: what people and programs get to see.
 
+pub mod constraints;
 pub mod diagnostics;
 pub mod json;
 pub mod page;

@@ -32,6 +32,29 @@ fn the_page_on_graphs_and_traces_shows_real_output() {
     assert_eq!(shown, real);
 }
 
+/// In these pages a block that begins with `$ postbop` shows a command and what it prints.
+#[test]
+fn commands_in_the_manual_print_what_it_shows() {
+    for (name, least) in [("integers", 4), ("moped", 2)] {
+        let page = std::fs::read_to_string(root().join(format!("docs/{name}.md"))).expect("there is a page");
+        let blocks = page.split("\n```\n").filter_map(|block| block.strip_prefix("$ postbop "));
+        let mut count = 0;
+        for (command, shown) in blocks.filter_map(|block| block.split_once('\n')) {
+            // Words in quotes are one argument.
+            let parts = command.split('\'').enumerate();
+            let args: Vec<&str> = parts
+                .flat_map(|(at, part)| match at % 2 {
+                    0 => part.split_whitespace().collect::<Vec<_>>(),
+                    _ => vec![part],
+                })
+                .collect();
+            assert_eq!(postbop(&args).with(0).out.trim_end(), shown, "docs/{name}.md: {command}");
+            count += 1;
+        }
+        assert!(count >= least, "docs/{name}.md shows {count} commands");
+    }
+}
+
 /// The library's examples are tested where they stand, at the head of the crate `engine`; the README quotes them.
 #[test]
 fn the_readme_shows_the_examples_of_the_library() {

@@ -21,6 +21,7 @@ mod mutants;
 mod question;
 mod runner;
 mod schedules;
+mod summaries;
 mod threads;
 mod trace_files;
 mod traces;

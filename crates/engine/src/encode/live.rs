@@ -40,6 +40,17 @@ impl Live {
         Solver::new(program, scopes, Live::nothing(program, scopes)).solve()
     }
 
+    /// As [`Live::new`], but the results of a procedure, and the globals that it can touch, matter where it ends.
+    pub fn observed(program: &Program, scopes: &Scopes, proc: ProcId) -> Self {
+        let mut live = Live::nothing(program, scopes);
+        let first = live.first[program.procs()[proc].exit] as usize;
+        let results = scopes.first_result(program, proc)..scopes.len(program, proc);
+        for field in (0..scopes.globals(proc).len()).chain(results) {
+            bits::insert(&mut live.words[first..], field);
+        }
+        Solver::new(program, scopes, live).solve()
+    }
+
     /// Every variable is live everywhere, and results at exits.
     pub fn full(program: &Program, scopes: &Scopes) -> Self {
         let mut live = Live::nothing(program, scopes);

@@ -10,17 +10,26 @@
 //! growing shares of work, it is tried with guesses that are inductive or grow ([`guess`]), which can show that a location is not
 //! reached, and never that it is. What neither decides ends with the budget.
 //!
+//! The same saturation, started in any procedure with any valuation, finds what that procedure does ([`summary`](summary()), [`cases`]).
+//!
 //! # Paper
 //!
 //! \[ndd-moped\].
 
+mod cases;
 mod formula;
 mod guess;
+mod hull;
 mod registers;
 mod rounds;
+mod summary;
 mod system;
 mod trace;
 mod weight;
+
+pub use cases::Constraint;
+pub use postbop_kit::ndd::Compare;
+pub use summary::{Described, Extent, Summary, summary};
 
 use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
@@ -183,7 +192,7 @@ impl<'s, 'a> Search<'s, 'a> {
             order,
             heads,
             thresholds: guess::thresholds(task.program),
-            exact: start(model),
+            exact: start(model, model.program.main()),
             tracker: TargetTracker::new(task),
             task,
             guesses: 0,
@@ -226,7 +235,7 @@ impl<'s, 'a> Search<'s, 'a> {
         self.guesses += 1;
         let guess = Guess { symbols: &self.heads, thresholds: &self.thresholds, delay };
         let relations = &mut Relations { calls, guess: Some(guess), ..relations(self.model, &self.scopes) };
-        let mut saturation = start(self.model);
+        let mut saturation = start(self.model, self.model.program.main());
         let tracker = TargetTracker::new(self.task);
         let mut watcher = Watcher { model: self.model, order: &self.order, tracker, grown: 0 };
         let ended = saturation.run(relations, self.system, &mut watcher) == Ok(());
@@ -239,13 +248,13 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 }
 
-/// The program at its start.
-fn start(model: &Model) -> Saturation<Weight> {
+/// A procedure at its start, with nothing below it on the stack, which ends at state 1.
+fn start(model: &Model, proc: ProcId) -> Saturation<Weight> {
     let mut start = Automaton::new(1);
     let end = start.state();
     start.accept(end);
     let nothing = Weight::new(model.store().constant(true), [].into());
-    start.transition(0, Some(model.entering(model.program.main())), end, nothing);
+    start.transition(0, Some(model.entering(proc)), end, nothing);
     Saturation::new(start)
 }
 
@@ -260,11 +269,15 @@ struct Watcher<'w, 'a> {
 /// So many increments of a transition count as one when transitions are ranked.
 const PATIENCE: usize = 4;
 
+/// Locations in the order of control flow, callees first; but a transition that grows again and again has to wait for the others.
+fn rank(order: &[u32], transition: Transition, increments: usize) -> u64 {
+    let place = transition.symbol.and_then(|symbol| order.get(symbol as usize)).copied();
+    ((increments / PATIENCE) as u64) << 32 | u64::from(place.unwrap_or(0))
+}
+
 impl<'r, 'a> Watch<Relations<'r, 'a>> for Watcher<'_, '_> {
-    /// Locations in the order of control flow, callees first; but a transition that grows again and again has to wait for the others.
     fn rank(&self, transition: Transition, increments: usize) -> u64 {
-        let place = transition.symbol.and_then(|symbol| self.order.get(symbol as usize)).copied();
-        ((increments / PATIENCE) as u64) << 32 | u64::from(place.unwrap_or(0))
+        rank(self.order, transition, increments)
     }
 
     fn grown(&mut self, transition: Transition) -> Result<(), Stop> {

@@ -73,6 +73,11 @@ impl<'m, 'a> Model<'m, 'a> {
         }
     }
 
+    /// Says that what a procedure leaves behind matters, and not only what the program goes on to read.
+    pub fn observe(&mut self, proc: ProcId) {
+        self.live = Live::observed(self.program, &self.scopes, proc);
+    }
+
     /// The symbol with which a procedure is entered.
     pub fn entering(&self, proc: ProcId) -> Symbol {
         (self.program.locs().len() + proc.index()) as Symbol

@@ -37,6 +37,7 @@ mod solve;
 mod tree;
 
 use crate::diagnostic::{Diagnostic, Sink};
+use crate::plain::{Draft, Plain};
 use postbop_ir::Program;
 
 /// Reads a symbolic pushdown system. Without errors there is a program.
@@ -53,6 +54,23 @@ pub fn read(text: &str) -> (Option<Program>, Vec<Diagnostic>) {
         false => lower::lower(&system, &scopes, &lexed.names, &mut sink),
     };
     (program, sink.finish())
+}
+
+/// The system as it was written, if it has no variables and no error.
+pub fn plain(text: &str) -> Result<Plain, &'static str> {
+    let mut sink = Sink::default();
+    let lexed = lexer::lex(text, &mut sink);
+    let system = parser::parse(text, &lexed, &mut sink);
+    let has_formulas = system.rules.iter().any(|rule| rule.formula.is_some());
+    if !system.vars.is_empty() || has_formulas {
+        return Err("the system has variables or formulas; only systems without them are saturated");
+    }
+    let Some(start) = &system.start else { return Err("the system has no initial configuration") };
+    let names: Vec<String> = lexed.names.iter().map(|&name| name.to_owned()).collect();
+    let mut draft = Draft::new(Box::new(move |sym: lexer::Sym| names[sym as usize].clone()));
+    draft.start(start.state, [start.symbol].into_iter());
+    system.rules.iter().for_each(|rule| draft.rule(rule.from, rule.state, &rule.stack));
+    Ok(draft.plain)
 }
 
 /// Whether a text is in this format, and not in that of CUBA, which has the same ending. It begins with declarations or with the initial

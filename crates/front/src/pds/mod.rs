@@ -19,6 +19,7 @@ mod lower;
 mod parse;
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
+use crate::plain::{Draft, Plain};
 use postbop_ir::{FileId, Program, Span};
 
 /// What was read.
@@ -73,6 +74,26 @@ pub fn read(pds: &[u8], init: Option<(FileId, &[u8])>, spec: Option<(FileId, &[u
     };
     let system = SourceFile { file: FileId(0), text, diagnostics: sink.finish() };
     Reading { program, system, init, spec }
+}
+
+/// The system as it was written, if it has one stack and no error.
+pub fn plain(pds: &str, init: &str) -> Result<Plain, &'static str> {
+    let sink = &mut Sink::default();
+    let system = parse::system(pds, sink).ok_or("the system has an error")?;
+    let [thread] = &system.threads[..] else { return Err("the system has more than one stack") };
+    let start =
+        parse::start(FileId(1), init, &system, sink).ok_or("the system has no initial configuration")?;
+    let mut draft = Draft::new(Box::new(|number: i64| number.to_string()));
+    draft.start(start.shared, start.stacks[0].iter().rev().copied());
+    for rule in &thread.rules {
+        let stack = match rule.change {
+            parse::Change::Pop => vec![],
+            parse::Change::Overwrite(symbol) => vec![symbol],
+            parse::Change::Push(top, below) => vec![top, below],
+        };
+        draft.rule((rule.from, rule.top), rule.to, &stack);
+    }
+    Ok(draft.plain)
 }
 
 fn source_file(file: FileId, bytes: &[u8], parse: impl FnOnce(&str, &mut Sink)) -> SourceFile {

@@ -32,6 +32,7 @@
 //! exponential; for linear constraints it rarely is. Every operation asks the caller's callback now and then whether it may go on.
 
 mod apply;
+mod dot;
 mod draft;
 mod linear;
 mod member;

@@ -203,3 +203,15 @@ fn an_interruption_is_told() {
     let terms: Vec<Term> = (0..40).map(|column| (1 << (column % 20), column)).collect();
     assert_eq!(store.linear(&terms, Compare::AtMost(5)).err(), Some(Interrupted));
 }
+
+#[test]
+fn a_picture_names_columns_and_leaves_out_what_accepts_nothing() {
+    let store = Ndds::new(&|_| true);
+    // x >= 0: after the sign everything is accepted, and the sign 1 leads nowhere.
+    let set = store.linear(&[(-1, 0)], Compare::AtMost(0)).unwrap();
+    let dot = set.dot(|column| format!("\"{column}\""));
+    let wanted = "digraph {\n  start [shape=point];\n  s1 [shape=doublecircle, label=\"\"];\n  s1 -> s1;\n  \
+        v0 [shape=box, label=\"\\\"0\\\"\"];\n  v0 -> s1 [style=dashed];\n  start -> v0;\n}\n";
+    assert_eq!(dot, wanted);
+    assert!(!store.constant(false).dot(|_| String::new()).contains("start ->"));
+}

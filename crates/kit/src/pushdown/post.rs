@@ -144,6 +144,11 @@ impl<W: Clone> Saturation<W> {
         self.automaton.weight(from, symbol, to)
     }
 
+    /// The activations: their states, each with the control and the symbol that it starts with.
+    pub fn activations(&self) -> impl Iterator<Item = (u32, (u32, Symbol))> {
+        self.activations.iter().map(|(&head, &state)| (state, head))
+    }
+
     /// The state of the activation that starts with a control and a symbol.
     pub fn activation(&self, control: u32, symbol: Symbol) -> Option<u32> {
         self.activations.get(&(control, symbol)).copied()

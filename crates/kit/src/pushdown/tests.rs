@@ -1,7 +1,7 @@
 //! Room `kit/pushdown`: saturation against a search of configurations one by one.
 
 use super::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 struct Random(u64);
 
@@ -36,7 +36,7 @@ fn random(seed: u64) -> System<Length> {
 
 type Configuration = (u32, Vec<u32>);
 
-fn successors(system: &System<Length>, (control, stack): &Configuration) -> Vec<(Configuration, u64)> {
+fn successors<W: Clone>(system: &System<W>, (control, stack): &Configuration) -> Vec<(Configuration, W)> {
     let Some((&top, rest)) = stack.split_last() else { return Vec::new() };
     let after = |&rule: &u32| {
         let rule = &system.rules()[rule as usize];
@@ -45,7 +45,7 @@ fn successors(system: &System<Length>, (control, stack): &Configuration) -> Vec<
             Push::One(symbol) => &[symbol],
             Push::Two(symbol, back) => &[back, symbol],
         };
-        ((rule.to.0, [rest, pushed].concat()), rule.weight.0)
+        ((rule.to.0, [rest, pushed].concat()), rule.weight.clone())
     };
     system.applying(*control, top).iter().map(after).collect()
 }
@@ -57,7 +57,7 @@ fn search(system: &System<Length>, deepest: usize) -> BTreeMap<Configuration, u6
     let mut queue = VecDeque::from([(0, vec![0])]);
     while let Some(here) = queue.pop_front() {
         let length = best[&here];
-        for (next, weight) in successors(system, &here) {
+        for (next, Length(weight)) in successors(system, &here) {
             let longer = best.get(&next).is_some_and(|&known| known <= length + weight);
             if next.1.len() <= deepest && !longer {
                 best.insert(next.clone(), length + weight);
@@ -174,4 +174,65 @@ fn weights_that_only_say_that_there_is_a_run() {
             );
         }
     }
+}
+
+/// An automaton that accepts one configuration, whose stack has its top last.
+fn only((control, stack): &Configuration) -> Automaton<()> {
+    let mut only = Automaton::new(CONTROLS);
+    let mut at = *control;
+    for &symbol in stack.iter().rev() {
+        let next = only.state();
+        only.transition(at, Some(symbol), next, ());
+        at = next;
+    }
+    only.accept(at);
+    only
+}
+
+/// The configurations that are reached from one with stacks of at most so many symbols on the way.
+fn reachable(system: &System<()>, from: &Configuration, deepest: usize) -> BTreeSet<Configuration> {
+    let mut found = BTreeSet::from([from.clone()]);
+    let mut work = vec![from.clone()];
+    while let Some(here) = work.pop() {
+        for (next, ()) in successors(system, &here) {
+            if next.1.len() <= deepest && found.insert(next.clone()) {
+                work.push(next);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn one_configuration_reaches_another_forwards_if_it_does_backwards() {
+    let (mut reached, mut unreached) = (0, 0);
+    for seed in 0..6000 {
+        let lengths = random(seed + 30_000);
+        let plain = lengths.rules().iter().map(|rule| Rule { from: rule.from, to: rule.to, weight: () });
+        let system = System::new(CONTROLS, plain.collect());
+        let mut random = Random(seed);
+        let mut any = || -> Configuration {
+            let control = random.below(CONTROLS);
+            let height = random.below(4);
+            (control, (0..height).map(|_| random.below(SYMBOLS)).collect())
+        };
+        let first = any();
+        let from_top = |stack: &[u32]| stack.iter().rev().copied().collect::<Vec<u32>>();
+        let post = post_star(&mut Reachable, &system, only(&first)).unwrap_or_else(|never| match never {});
+        let searched = reachable(&system, &first, 7);
+        // Some configurations that a search reaches, and some whatever they are.
+        let near = searched.iter().filter(|(_, stack)| stack.len() < 5).step_by(7).take(4).cloned();
+        for other in near.chain((0..3).map(|_| any())).collect::<Vec<_>>() {
+            let there = post.automaton.has(other.0, &from_top(&other.1));
+            let pre = pre_star(&mut Reachable, &system, only(&other)).unwrap_or_else(|never| match never {});
+            let back = pre.has(first.0, &from_top(&first.1));
+            assert_eq!(there, back, "seed {seed}: from {first:?} to {other:?}");
+            assert!(there || !searched.contains(&other), "seed {seed}: from {first:?} to {other:?}");
+            // A search that met no stack of the greatest height has seen everything.
+            let complete = searched.iter().all(|(_, stack)| stack.len() < 7);
+            assert!(!(there && complete) || searched.contains(&other), "seed {seed}: {first:?}, {other:?}");
+            *(if there { &mut reached } else { &mut unreached }) += 1;
+        }
+    }
+    assert!(reached > 5000 && unreached > 5000, "{reached} and {unreached}");
 }

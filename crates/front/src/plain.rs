@@ -1,0 +1,123 @@
+//! Room `front`: pushdown systems of one stack and without variables, as they were written.
+//!
+//! Programs are made of pushdown systems to be checked. Who wants the configurations themselves, with controls and symbols as they are called in the
+//! source, asks here. Mistakes are told by [`crate::read()`], which is asked first.
+
+use crate::read::{File, Format};
+use crate::{moped, pds, source};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A pushdown system of one stack and without variables.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Plain {
+    /// The names of the control states.
+    pub controls: Vec<String>,
+    /// The names of the stack symbols.
+    pub symbols: Vec<String>,
+    /// The rules.
+    pub rules: Vec<PlainRule>,
+    /// Where it starts.
+    pub start: Configuration,
+}
+
+/// A rule: what takes the place of a control and the symbol on top. Of two symbols the first is on top.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlainRule {
+    /// The control and the symbol.
+    pub from: (u32, u32),
+    /// The control afterwards.
+    pub control: u32,
+    /// At most two symbols.
+    pub stack: Vec<u32>,
+}
+
+/// A control and a stack, the top first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Configuration {
+    /// The control.
+    pub control: u32,
+    /// The stack.
+    pub stack: Vec<u32>,
+}
+
+/// The system in files in which [`crate::read()`] has found no error; or why there is none.
+pub fn plain(files: &[File]) -> Result<Plain, &'static str> {
+    let text = |file: &File| source::decode(file.bytes);
+    let init = files.iter().find(|file| file.name.ends_with(".init"));
+    match files.first().map(Format::of) {
+        Some(Format::Symbolic) => moped::plain(&text(&files[0])),
+        Some(Format::Pushdown) => pds::plain(&text(&files[0]), &init.map(text).unwrap_or_default()),
+        _ => Err("this is not a pushdown system"),
+    }
+}
+
+/// A system under construction, whose controls and symbols are known by something that has a name.
+pub(crate) struct Draft<K> {
+    pub(crate) plain: Plain,
+    controls: HashMap<K, u32>,
+    symbols: HashMap<K, u32>,
+    name: Box<dyn Fn(K) -> String>,
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Draft<K> {
+    pub(crate) fn new(name: Box<dyn Fn(K) -> String>) -> Self {
+        let (controls, symbols) = (HashMap::default(), HashMap::default());
+        Draft { plain: Plain::default(), controls, symbols, name }
+    }
+
+    pub(crate) fn control(&mut self, key: K) -> u32 {
+        let (names, name) = (&mut self.plain.controls, &self.name);
+        *self.controls.entry(key).or_insert_with(|| {
+            names.push(name(key));
+            names.len() as u32 - 1
+        })
+    }
+
+    pub(crate) fn symbol(&mut self, key: K) -> u32 {
+        let (names, name) = (&mut self.plain.symbols, &self.name);
+        *self.symbols.entry(key).or_insert_with(|| {
+            names.push(name(key));
+            names.len() as u32 - 1
+        })
+    }
+
+    pub(crate) fn rule(&mut self, from: (K, K), control: K, stack: &[K]) {
+        let from = (self.control(from.0), self.symbol(from.1));
+        let control = self.control(control);
+        let stack = stack.iter().map(|&symbol| self.symbol(symbol)).collect();
+        self.plain.rules.push(PlainRule { from, control, stack });
+    }
+
+    pub(crate) fn start(&mut self, control: K, stack: impl Iterator<Item = K>) {
+        let control = self.control(control);
+        self.plain.start =
+            Configuration { control, stack: stack.map(|symbol| self.symbol(symbol)).collect() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_say_the_same() {
+        let moped = b"(0 <1>) 0 <1> --> 0 <2 1> 0 <2> --> 1 <>";
+        let moped = plain(&[File { name: "a.pds", bytes: moped }]).unwrap();
+        let cuba = File { name: "a.pds", bytes: b"2\nPDA 1 2\n0 1 -> 0 2 1\n0 2 -> 1 -\n" };
+        let cuba = plain(&[cuba, File { name: "a.init", bytes: b"0|1" }]).unwrap();
+        assert_eq!(moped, cuba);
+        assert_eq!(
+            (&moped.controls[..], &moped.symbols[..]),
+            (&["0", "1"].map(String::from)[..], &["1", "2"].map(String::from)[..])
+        );
+        assert_eq!(moped.rules[0], PlainRule { from: (0, 0), control: 0, stack: vec![1, 0] });
+    }
+
+    #[test]
+    fn variables_and_threads_are_refused() {
+        let refused = |name, bytes: &[u8]| plain(&[File { name, bytes }]).unwrap_err();
+        assert!(refused("a.pds", b"global bool b; (q <a>) q <a> --> q <>").contains("variables"));
+        assert!(refused("a.pds", b"2\nPDA 1 1\nPDA 1 1\n").contains("stack"));
+        assert!(refused("a.bp", b"void main() begin end").contains("pushdown"));
+    }
+}
