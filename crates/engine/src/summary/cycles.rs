@@ -299,6 +299,7 @@ mod tests {
     struct Held(Vec<bool>);
 
     impl Listener for Held {
+        fn guarded(&mut self, _: usize) {}
         fn progress(&mut self, _: Tick) {}
         fn settle(&mut self, query: usize, finding: Finding) {
             self.0[query] = matches!(finding, Finding::Holds { .. });
