@@ -253,6 +253,14 @@ mod tests {
         assert_eq!((score.reachable, score.unreachable), (2, 0));
     }
 
+    /// The run to the first position violates the second monitor. It stops there, so that it does not come to c of the first one.
+    #[test]
+    fn a_run_that_stops_is_read_once_where_it_stops() {
+        let source = "// monitor: state a init; state b; state c target; a -> b; b -> c;\n\
+                      // monitor: state a init; state c target; a -> c when in main;\nvoid main()\nbegin\n  skip;\nend\n";
+        assert!(matches!(examined(source), Finding::Agreed(_)), "{:?}", examined(source));
+    }
+
     #[test]
     fn the_oracle_finds_programs_with_one_run() {
         let read = |text: &str, program: &Program| read::formula(text, program).unwrap();

@@ -100,9 +100,12 @@ pub fn shows(
             run.begin_round(&repeat.head);
         }
         // A run that only stops somewhere has come there, but does not stay.
-        (None, Some(_)) if accepts == Accepts::Always => return Ok(false),
+        (None, Some(_)) => {
+            reader.read(&mut run);
+            return Ok(accepts == Accepts::Once && run.relation.iter().any(|(.., accepted)| *accepted));
+        }
         // A program that has ended stays where it is for ever.
-        (None, _) => {}
+        (None, None) => {}
     }
     let reached = run.relation.iter().map(|&(_, state, _)| state).collect();
     run.relation = reader.everywhere();
