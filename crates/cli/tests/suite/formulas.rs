@@ -194,7 +194,8 @@ fn compiling_formulas_has_its_limits() {
         format!("mu R(x, y: bit) = x = y;\nquery exists {}: bit. {};\n", names.join(", "), pairs.join(" & "));
     let start = std::time::Instant::now();
     let ran = on_toggle("pairs", source, "300ms").with(3);
-    assert_eq!(ran.out, "query: unknown (time limit of 0.3 s)\n");
+    // On a slow machine the time is up before everything is read; then there is no query yet.
+    assert!(ran.out.ends_with(": unknown (time limit of 0.3 s)\n"), "{}", ran.out);
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     let doubled = format!("query {};\n", ["true"; 60].join(" <=> "));
     assert!(on_toggle("doubled", doubled, "60s").with(2).err.contains("E008"));
