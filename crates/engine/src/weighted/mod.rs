@@ -2,15 +2,15 @@
 //!
 //! # Idea
 //!
-//! A program is a pushdown system whose rules carry relations between valuations ([`system`], [`weight`]). Relations are number decision
-//! diagrams, so integers need no bound; what is bounded is bits of the same diagrams ([`registers`], [`formula`]). Saturation finds all
-//! configurations that can be reached, with their valuations, and causes from which runs are found again ([`trace`]).
+//! A program is a pushdown system whose rules carry relations between valuations (`system`, `weight`). Relations are number decision
+//! diagrams, so integers need no bound; what is bounded is bits of the same diagrams (`registers`, `formula`). Saturation finds all
+//! configurations that can be reached, with their valuations, and causes from which runs are found again (`trace`).
 //!
-//! With unbounded integers saturation need not end. Loops that add constants are taken any number of times at once ([`rounds`]); and in turn with exact saturation, with
-//! growing shares of work, it is tried with guesses that are inductive or grow ([`guess`]), which can show that a location is not
+//! With unbounded integers saturation need not end. Loops that add constants are taken any number of times at once (`rounds`); and in turn with exact saturation, with
+//! growing shares of work, it is tried with guesses that are inductive or grow (`guess`), which can show that a location is not
 //! reached, and never that it is. What neither decides ends with the budget.
 //!
-//! The same saturation, started in any procedure with any valuation, finds what that procedure does ([`summary`](summary()), [`cases`]).
+//! The same saturation, started in any procedure with any valuation, finds what that procedure does ([`summary`](summary()), `cases`).
 //!
 //! # Paper
 //!
