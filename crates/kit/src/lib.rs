@@ -1,7 +1,7 @@
 //! Room `kit`: mathematics that has never heard of programs.
 //!
 //! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
-//! connected components, nested loops, orders with few edges backwards, decision diagrams, Büchi automata, a fixed-point calculus, and-inverter graphs, satisfiability,
+//! connected components, nested loops, decision diagrams, Büchi automata, a fixed-point calculus, and-inverter graphs, satisfiability,
 //! quantified formulas. Nothing here depends on another crate of this project.
 
 pub mod aig;
@@ -9,7 +9,6 @@ pub mod bdd;
 pub mod bits;
 pub mod buchi;
 pub mod calculus;
-pub mod feedback;
 pub mod groups;
 pub mod ndd;
 pub mod nest;

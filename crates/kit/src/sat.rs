@@ -18,7 +18,7 @@ use std::ops::Not;
 use std::rc::Rc;
 
 /// A variable of a solver, or its negation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Literal(batsat::Lit);
 
 impl Not for Literal {

@@ -7,7 +7,7 @@
 //! calls? Each is a relation over the bits of the region's interface, its inputs and then its outputs.
 //!
 //! A *lemma* is a cube of that interface that the relation has nothing in common with. It has a *level*: it is
-//! known of runs in which fewer calls than that go backwards within its component of the call graph and are open at once, or of all runs. A *fact*
+//! known of runs in which at most so many calls within its component of the call graph are open, or of all runs. A *fact*
 //! is a run: from all inputs in a cube, to these outputs.
 
 use postbop_ir::{EdgeId, LocId, Value};

@@ -15,36 +15,24 @@
 //!
 //! # Levels
 //!
-//! Where the call graph has no cycle a lemma holds of all runs at once, since the lemmas it rests on do. A
-//! *component* of relations that need each other is put in an order in which few calls go backwards ([`feedback`]); each cycle has such a
-//! call. A lemma of level k is about runs with fewer than k open calls backwards in the component. It rests on lemmas of level k for calls
-//! forwards, and of level k - 1 for calls backwards, of which there are none at level 1. A goal from outside the
+//! Where the call graph has no cycle a lemma holds of all runs at once, since the lemmas it rests on do. Within a
+//! *component* of relations that need each other, a lemma of level k is about runs with at most k open calls in the
+//! component: it rests on lemmas of level k - 1, and at level 0 nothing returns or fails. A goal from outside the
 //! component asks about all runs: then levels grow, lemmas are carried to higher levels where they hold, and when all
-//! lemmas of a level were carried to the next one, they hold of all runs: each of them rests on others of them. A loop is recursion
-//! ([`super::regions`]).
-//!
-//! # Short runs first
-//!
-//! A goal is first asked with all calls held to known facts: a call without facts is not made. As long as that makes the goal
-//! impossible, one of the calls in the solver's core is released. So a path has few calls that no fact explains, runs are short, and
-//! lemmas are about calls without which there is no path.
-//!
-//! How long a search takes depends much on which call is released, and that a level has no run can be hard to show where the next one has many.
-//! So after some goals an *attempt* is given up, the next one is made with one level more, and prefers other calls. Lemmas and facts stay.
+//! lemmas of a level were carried to the next one, they hold of all runs. A loop is recursion ([`super::regions`]).
 //!
 //! # Paper
 //!
 //! \[ic3\] for lemmas, levels and generalisation; \[gpdr\] for several relations; \[recmc\] for lemmas and facts of procedures
-//! side by side; \[feedback\] for the order. # Departures: levels count calls backwards within one component, not all calls, so programs without recursion need
-//! none, and a run along a long chain of calls needs no more than a short one.
+//! side by side. # Departures: levels count calls within one component, not all calls, so programs without recursion need none.
 //!
 //! # Cost
 //!
 //! Finite, since cubes are; in the worst case exponential in the bits of interfaces. In practice it follows the size of the proof.
 
-use super::conjecture::{Footprint, Shape};
 use super::execute::execute;
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
+use super::lemmas::Shape;
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
 use super::regions::Regions;
@@ -53,9 +41,8 @@ use crate::verdict::Why;
 use postbop_ir::{LocId, Program};
 use postbop_kit::aig::Lit;
 use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES, Literal};
-use postbop_kit::{feedback, scc};
+use postbop_kit::scc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
-use std::cmp::Reverse;
 use std::rc::Rc;
 
 /// Whether a relation has something in common with a cube, in runs of a level.
@@ -71,9 +58,6 @@ pub struct Goal {
 
 /// So many nodes of functions are made with the work of one step of a solver.
 const NODES: u64 = 64;
-
-/// So many goals are made before the first attempt is given up; a quarter more before each other one.
-const PATIENCE: u64 = 40;
 
 /// What came of asking a solver.
 enum Asked {
@@ -100,17 +84,10 @@ pub struct Search<'i, 'a> {
     pub(super) members: Vec<Vec<u32>>,
     pub(super) recursive: Vec<bool>,
     pub(super) reached: Vec<u32>,
-    /// The place of each region in an order in which few calls go backwards.
-    rank: Vec<u32>,
-    /// What each region calls.
-    pub(super) successors: Vec<Vec<u32>>,
     /// Which regions can fail.
     fails: Vec<bool>,
     /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
     pub(super) shapes: HashMap<Shape, u32>,
-    /// How many goals asked about each footprint, and which were conjectured.
-    pub(super) footprints: HashMap<Footprint, u32>,
-    pub(super) conjectured: HashSet<Footprint>,
     /// All targets, and those that count no longer.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
@@ -123,12 +100,8 @@ pub struct Search<'i, 'a> {
 pub struct Counts {
     /// Questions to solvers that were dropped.
     pub calls: u64,
-    /// Goals, and how often they were given up.
+    /// Goals.
     pub goals: u64,
-    pub attempts: u64,
-    /// How often guesses were made, and questions that were asked about footprints.
-    pub guesses: u64,
-    pub conjectures: u64,
     /// Lemmas.
     pub lemmas: u64,
     /// The highest level.
@@ -150,14 +123,7 @@ impl<'i, 'a> Search<'i, 'a> {
                 returns.chain(fail).collect()
             })
             .collect();
-        let order = feedback::order(successors.len(), |at| &successors[at]);
-        let mut rank = vec![0; order.len()];
-        order.iter().zip(0..).for_each(|(&region, place)| rank[region as usize] = place);
-        let mut members = scc::components(needs.len(), |at| &needs[at]);
-        for members in &mut members {
-            // Callees first, but for calls backwards.
-            members.sort_unstable_by_key(|&member| (Reverse(rank[member as usize / 2]), member));
-        }
+        let members = scc::components(needs.len(), |at| &needs[at]);
         let mut component = vec![0; needs.len()];
         for (number, members) in members.iter().enumerate() {
             members.iter().for_each(|&member| component[member as usize] = number as u32);
@@ -180,12 +146,8 @@ impl<'i, 'a> Search<'i, 'a> {
             reached: vec![1; members.len()],
             members,
             recursive,
-            rank,
             fails,
             shapes: HashMap::default(),
-            footprints: HashMap::default(),
-            conjectured: HashSet::default(),
-            successors,
             targets,
             off: HashSet::default(),
             counts: Counts::default(),
@@ -226,7 +188,6 @@ impl<'i, 'a> Search<'i, 'a> {
 
     fn solve(&mut self, goal: Goal) -> Result<Option<u32>, Why> {
         let mut goals = vec![goal];
-        let (mut spent, mut patience) = (0, PATIENCE);
         loop {
             let goal = goals.last().expect("the first goal returns from here").clone();
             let (known, component) =
@@ -243,48 +204,21 @@ impl<'i, 'a> Search<'i, 'a> {
             if goal.level == ALL && self.recursive[component] {
                 if !known.excludes(&goal.cube, self.reached[component]) {
                     goals.push(Goal { level: self.reached[component], ..goal });
-                } else if !self.propagate(component)? && !self.conjecture_shapes(component)? {
-                    self.rise(component);
+                } else if !self.propagate(component)? && !self.conjecture(component)? {
+                    self.reached[component] += 1;
+                    self.counts.levels = self.counts.levels.max(self.reached[component] as u64);
                 }
                 continue;
             }
             let asked =
                 self.with_prover(goal.relation.region(), |search, prover| search.ask(prover, &goal))?;
             if let Asked::Suspected(Suspicion { calls, first, .. }) = asked
-                && !self.notice(&calls)?
                 && !self.refute_one(&calls)?
             {
                 self.counts.goals += 1;
                 goals.push(first);
-                spent += 1;
-                if spent > patience {
-                    self.begin_again(&mut goals);
-                    (spent, patience) = (0, patience + patience / 4);
-                }
             }
         }
-    }
-
-    /// Gives the goals up that were made for a level, and tries the next one.
-    fn begin_again(&mut self, goals: &mut Vec<Goal>) {
-        self.counts.attempts += 1;
-        let is_first =
-            |goal: &Goal| goal.level == ALL && self.recursive[self.component(goal.relation) as usize];
-        if let Some(at) = goals.iter().rposition(is_first) {
-            self.rise(self.component(goals[at].relation) as usize);
-            goals.truncate(at + 1);
-        }
-    }
-
-    /// Goes to the next level of a component.
-    fn rise(&mut self, component: usize) {
-        self.reached[component] += 1;
-        self.counts.levels = self.counts.levels.max(u64::from(self.reached[component]));
-    }
-
-    /// Whether a call from one region to another is one backwards.
-    fn is_back(&self, from: u32, to: u32) -> bool {
-        self.rank[to as usize] <= self.rank[from as usize]
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
@@ -313,8 +247,7 @@ impl<'i, 'a> Search<'i, 'a> {
         let execution = execute(self.regions, region, &is_target, &self.fails);
         self.meter.spend(execution.aig.len() as u64 / NODES);
         let components = [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
-        let is_back = |callee| self.is_back(region, callee);
-        Prover::new(execution, components, is_back, Rc::clone(&self.interrupt))
+        Prover::new(execution, components, Rc::clone(&self.interrupt))
     }
 
     /// Drops all solvers if there are too many: what is known is known without them.
@@ -332,20 +265,20 @@ impl<'i, 'a> Search<'i, 'a> {
         let mut held = prover.hold(&self.known, &self.facts);
         let limits = self.limits(prover, goal);
         loop {
-            let also: Vec<Literal> =
-                limits.iter().copied().chain(held.iter().map(|&(_, literal)| literal)).collect();
+            let also = [&limits[..], &held[..]].concat();
             let question =
                 Question { kind: goal.relation.kind(), cube: &goal.cube, level: goal.level, also: &also };
             match prover.ask(&question) {
                 Answer::Stopped => return Err(self.meter.why()),
                 Answer::Sat => break,
                 Answer::Unsat => {
-                    let Some(at) = self.release(prover, goal, &held) else {
+                    let before = held.len();
+                    held.retain(|&literal| !prover.in_core(literal));
+                    if held.len() == before {
                         let core = prover.core(&goal.cube);
                         self.learn(prover, goal, core)?;
                         return Ok(Asked::Learnt);
-                    };
-                    held.remove(at);
+                    }
                 }
             }
         }
@@ -358,24 +291,6 @@ impl<'i, 'a> Search<'i, 'a> {
             }
             Err(suspicion) => Asked::Suspected(suspicion),
         })
-    }
-
-    /// Which site is held to its facts no longer, since a goal cannot be reached with all that are held; none if these are not to
-    /// blame. Each attempt prefers others: a callee near the leaves of the call graph, the last call in the text, one without facts, or one near the root.
-    fn release(&self, prover: &Prover<'i>, goal: &Goal, held: &[(u32, Literal)]) -> Option<usize> {
-        let preference = |&at: &usize| {
-            let callee = held[at].0;
-            let rank = i64::from(self.rank[callee as usize]);
-            let is_back = self.is_back(goal.relation.region(), callee);
-            let returns = Relation::new(callee, Kind::Return);
-            match self.counts.attempts % 4 {
-                0 => (!is_back, rank, at),
-                1 => (true, 0, at),
-                2 => (self.known[returns.index()].facts.is_empty(), rank, at),
-                _ => (true, -rank, at),
-            }
-        };
-        (0..held.len()).filter(|&at| prover.in_core(held[at].1)).max_by_key(preference)
     }
 
     /// What is assumed with every question about a goal.
@@ -406,8 +321,7 @@ impl<'i, 'a> Search<'i, 'a> {
     /// The level of a call that a goal needs.
     pub(super) fn level_of_call(&self, goal: &Goal, relation: Relation) -> u32 {
         let same = self.component(relation) == self.component(goal.relation);
-        let back = self.is_back(goal.relation.region(), relation.region());
-        if same && goal.level != ALL { goal.level - u32::from(back) } else { ALL }
+        if same && goal.level != ALL { goal.level - 1 } else { ALL }
     }
 
     /// Whether one of several calls can be refuted from what is known, without a closer look at its own calls.

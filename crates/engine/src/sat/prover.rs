@@ -7,9 +7,8 @@
 //! answers whether the region can do something *as far as is known of its callees*: no is final, yes is a suspicion.
 //! A site can also be held to the facts of its callee, while a literal for that is assumed: then yes is final.
 
-use super::conjecture::Guesses;
 use super::execute::{Execution, Site};
-use super::knowledge::{ALL, Bit, Fact, Kind, Known, Relation};
+use super::knowledge::{ALL, Bit, Cube, Fact, Kind, Known, Relation};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Cnf, Interrupt, Literal, Solver};
 use rustc_hash::FxHashMap as HashMap;
@@ -32,17 +31,10 @@ pub struct Prover<'i> {
     solver: Solver<'i>,
     cnf: Cnf,
     seen: Vec<[Seen; 2]>,
-    /// The literals of levels, by component, for calls backwards and for the others.
-    levels: HashMap<(u32, u32, bool), Literal>,
-    /// Which sites are calls backwards.
-    backwards: Vec<bool>,
+    /// The literals of levels, by component.
+    levels: HashMap<(u32, u32), Literal>,
     /// The component of each relation of the region.
     components: [u32; 2],
-    /// The guesses that were supposed last, the literals under which sites exclude them, and under which the region has one of its own, or a
-    /// certain one.
-    guesses: u64,
-    guessed: HashMap<(Relation, Option<usize>), Literal>,
-    own_guesses: Vec<(Relation, Literal)>,
 }
 
 /// A question to a prover.
@@ -51,7 +43,7 @@ pub struct Question<'q> {
     pub kind: Kind,
     /// ... with this in common with its interface, ...
     pub cube: &'q [Bit],
-    /// ... in runs of this level.
+    /// ... with at most so many open calls in the component.
     pub level: u32,
     /// Literals to be assumed besides.
     pub also: &'q [Literal],
@@ -61,27 +53,11 @@ pub struct Question<'q> {
 const KINDS: [Kind; 2] = [Kind::Return, Kind::Fail];
 
 impl<'i> Prover<'i> {
-    /// A prover for a region, whose relations are in these components. `is_back` says which callees are called backwards.
-    pub fn new(
-        execution: Execution,
-        components: [u32; 2],
-        is_back: impl Fn(u32) -> bool,
-        interrupt: Interrupt<'i>,
-    ) -> Self {
+    /// A prover for a region, whose relations are in these components.
+    pub fn new(execution: Execution, components: [u32; 2], interrupt: Interrupt<'i>) -> Self {
         let seen = vec![Default::default(); execution.sites.len()];
-        let backwards = execution.sites.iter().map(|site| is_back(site.callee)).collect();
-        Prover {
-            execution,
-            solver: Solver::new(interrupt),
-            cnf: Cnf::default(),
-            seen,
-            levels: HashMap::default(),
-            backwards,
-            components,
-            guesses: 0,
-            guessed: HashMap::default(),
-            own_guesses: Vec::new(),
-        }
+        let solver = Solver::new(interrupt);
+        Prover { execution, solver, cnf: Cnf::default(), seen, levels: HashMap::default(), components }
     }
 
     /// The literal of the solver for a function.
@@ -115,8 +91,8 @@ impl<'i> Prover<'i> {
         self.solver.clause(clause);
     }
 
-    fn level(&mut self, component: u32, level: u32, back: bool) -> Literal {
-        *self.levels.entry((component, level, back)).or_insert_with(|| self.solver.fresh())
+    fn level(&mut self, component: u32, level: u32) -> Literal {
+        *self.levels.entry((component, level)).or_insert_with(|| self.solver.fresh())
     }
 
     /// Learns what has become known of callees. `component` tells that of a relation.
@@ -133,9 +109,7 @@ impl<'i> Prover<'i> {
                 for &(lemma, level) in &news.log[self.seen[site][nth].lemmas..] {
                     let assumed = match level {
                         ALL => None,
-                        _ if self.components.contains(&own) => {
-                            Some(self.level(own, level, self.backwards[site]))
-                        }
+                        _ if self.components.contains(&own) => Some(self.level(own, level)),
                         _ => continue,
                     };
                     self.exclude(site, kind, &news.lemmas[lemma as usize].cube, assumed);
@@ -145,22 +119,18 @@ impl<'i> Prover<'i> {
         }
     }
 
-    /// Literals that hold the sites to the facts of their callees, each with the callee. A site without facts is held to do nothing.
-    pub fn hold(&mut self, known: &[Known], facts: &[Fact]) -> Vec<(u32, Literal)> {
+    /// Literals that hold the sites to the facts of their callees, where there are facts.
+    pub fn hold(&mut self, known: &[Known], facts: &[Fact]) -> Vec<Literal> {
         let mut held = Vec::new();
         for site in 0..self.seen.len() {
             let callee = self.execution.sites[site].callee;
             for (nth, kind) in KINDS.into_iter().enumerate() {
-                if does(&self.execution.sites[site], kind) == Lit::FALSE {
-                    continue;
-                }
                 let all = &known[Relation::new(callee, kind).index()].facts;
-                let seen = &self.seen[site][nth];
-                if seen.facts < all.len() || seen.held.is_none() {
-                    self.extend(site, nth, &all[seen.facts..], facts);
+                if self.seen[site][nth].facts < all.len() {
+                    self.extend(site, nth, &all[self.seen[site][nth].facts..], facts);
                     self.seen[site][nth].facts = all.len();
                 }
-                held.extend(self.seen[site][nth].held.map(|(held, _)| (callee, held)));
+                held.extend(self.seen[site][nth].held.filter(|_| !all.is_empty()).map(|(held, _)| held));
             }
         }
         held
@@ -239,12 +209,11 @@ impl<'i> Prover<'i> {
         }
         let component = self.components[question.kind as usize];
         if question.level != ALL {
-            let active = |(&(own, level, back), &literal): (&(u32, u32, bool), &Literal)| {
-                let counts = own == component && level + u32::from(back) >= question.level;
-                counts.then_some(((level, back), literal))
+            let active = |(&(own, level), &literal): (&(u32, u32), &Literal)| {
+                (own == component && level + 1 >= question.level).then_some((level, literal))
             };
-            let mut active: Vec<((u32, bool), Literal)> = self.levels.iter().filter_map(active).collect();
-            active.sort_unstable_by_key(|(key, _)| *key);
+            let mut active: Vec<(u32, Literal)> = self.levels.iter().filter_map(active).collect();
+            active.sort_unstable_by_key(|(level, _)| *level);
             assumed.extend(active.into_iter().map(|(_, literal)| literal));
         }
         assumed.extend(question.also);
@@ -252,11 +221,11 @@ impl<'i> Prover<'i> {
         assumed
     }
 
-    /// Literals that say that no call backwards within the component is made: for the lowest level.
+    /// Literals that say that no call within the component is made: for the lowest level.
     pub fn shut(&mut self, kind: Kind, component: impl Fn(Relation) -> u32) -> Vec<Literal> {
         let own = self.components[kind as usize];
         let mut shut = Vec::new();
-        for site in (0..self.backwards.len()).filter(|&site| self.backwards[site]).collect::<Vec<_>>() {
+        for site in 0..self.execution.sites.len() {
             for kind in KINDS {
                 let there = &self.execution.sites[site];
                 let does = does(there, kind);
@@ -298,77 +267,20 @@ impl<'i> Prover<'i> {
         Some(supposed)
     }
 
-    /// Literals under which the sites exclude those cubes of their callees that are guessed and not refuted.
-    pub fn suppose_guesses(&mut self, guesses: &Guesses) -> Vec<Literal> {
-        self.forget_guesses(guesses.number);
-        let relations = |site: &Site| {
-            let kinds = KINDS.into_iter().filter(|&kind| does(site, kind) != Lit::FALSE);
-            kinds.map(|kind| Relation::new(site.callee, kind)).collect::<Vec<_>>()
-        };
-        let mut relations: Vec<Relation> = self.execution.sites.iter().flat_map(relations).collect();
-        relations.sort_unstable_by_key(|relation| relation.index());
-        relations.dedup();
-        let mut supposed = Vec::new();
-        for relation in relations {
-            for (nth, cube) in guesses.open(relation) {
-                let literal = match self.guessed.get(&(relation, Some(nth))) {
-                    Some(&literal) => literal,
-                    None => {
-                        let literal = self.suppose(relation, cube).expect("a site calls it");
-                        self.guessed.insert((relation, Some(nth)), literal);
-                        literal
-                    }
-                };
-                supposed.push(literal);
+    /// A literal under which all sites exclude these cubes; to be dropped soon.
+    pub fn suppose_all(&mut self, cubes: &HashMap<Relation, Vec<&Cube>>) -> Literal {
+        let supposed = self.solver.fresh();
+        for at in 0..self.execution.sites.len() {
+            for kind in KINDS {
+                let site = &self.execution.sites[at];
+                if does(site, kind) == Lit::FALSE {
+                    continue;
+                }
+                let own = cubes.get(&Relation::new(site.callee, kind)).into_iter().flatten();
+                own.for_each(|cube| self.exclude(at, kind, cube, Some(supposed)));
             }
         }
         supposed
-    }
-
-    /// Literals under which the region has one of the cubes in its interface that are guessed of a relation of its own and not refuted.
-    pub fn one_of_guesses(&mut self, relation: Relation, guesses: &Guesses) -> Vec<Literal> {
-        let any = match self.guessed.get(&(relation, None)) {
-            Some(&any) => any,
-            None => self.solver.fresh(),
-        };
-        let is_new = self.guessed.insert((relation, None), any).is_none();
-        if is_new {
-            let mut clause = vec![!any];
-            for cube in &guesses.of[&relation].cubes {
-                let own = self.solver.fresh();
-                for &bit in cube {
-                    let bit = self.own(bit);
-                    let bit = self.literal(bit);
-                    self.solver.clause([!own, bit]);
-                }
-                clause.push(own);
-                self.own_guesses.push((relation, own));
-            }
-            self.solver.clause(clause);
-        }
-        let own = self.own_guesses.iter().filter(|(other, _)| *other == relation);
-        let refuted = own.zip(&guesses.of[&relation].open).filter(|(_, open)| !**open);
-        [any].into_iter().chain(refuted.map(|((_, own), _)| !*own)).collect()
-    }
-
-    /// Drops what belongs to guesses of another number.
-    fn forget_guesses(&mut self, number: u64) {
-        if std::mem::replace(&mut self.guesses, number) == number {
-            return;
-        }
-        let mut gone: Vec<Literal> = self.guessed.drain().map(|(_, literal)| literal).collect();
-        gone.extend(self.own_guesses.drain(..).map(|(_, literal)| literal));
-        gone.sort_unstable();
-        gone.into_iter().for_each(|literal| self.solver.clause([!literal]));
-    }
-
-    /// Whether the model that was found has these bits in the region's interface.
-    pub fn has(&mut self, cube: &[Bit]) -> bool {
-        cube.iter().all(|&bit| {
-            let own = self.own(bit);
-            let literal = self.literal(own);
-            self.solver.value(literal)
-        })
     }
 
     /// Drops what was supposed.
