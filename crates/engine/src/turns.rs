@@ -7,7 +7,7 @@
 //! many variables. So `explicit` gets a short trial, and the queries that it leaves open go to all: at the same time, if the
 //! host allows several threads ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
 //! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
-//! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer, by
+//! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer,
 //! with the same trace, however fast the machine is. (A race and turns may have different winners.)
 //!
 //! Engines search a reduced program, or a translation of one with threads. The listener here brings each trace back

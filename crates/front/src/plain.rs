@@ -1,7 +1,7 @@
 //! Room `front`: pushdown systems of one stack and without variables, as they were written.
 //!
-//! Programs are made of pushdown systems to be checked. Who wants the configurations themselves, with controls and symbols as they are called in the
-//! source, asks here. Mistakes are told by [`crate::read()`], which is asked first.
+//! [`crate::read()`] translates a pushdown system into a program, and reports its mistakes. Here the same files give the rules
+//! themselves, with controls and symbols as the source names them, for commands that print configurations.
 
 use crate::read::{File, Format};
 use crate::{moped, pds, source};

@@ -135,7 +135,7 @@ impl Lowering<'_> {
             let ty = self.out.vars()[params[0]].ty;
             args.push(Expr::new([Op::Const(ty, (at as i64).into())]));
         }
-        for element in self.params(proc) {
+        for &element in self.params(proc).iter() {
             let ty = self.element(element).1;
             let slot = Slot { time: Time::New, element };
             if !own.contains(&element) {

@@ -41,6 +41,8 @@ pub(super) struct Lowering<'a> {
     /// In which control state something was removed, where it can be several.
     pub(super) control: Option<(VarId, Type)>,
     pub(super) procs: Vec<ProcId>,
+    /// For each procedure the elements that are its parameters: those of the symbols with which it begins.
+    params: Vec<Rc<[u32]>>,
     /// How many operators there may still be.
     pub(super) room: usize,
     /// The procedure at hand: its locations by heads, its locals by elements, where calls come back to by symbols, and
@@ -82,6 +84,7 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
         globals: Vec::new(),
         control: None,
         procs: Vec::new(),
+        params: Vec::new(),
         room: MOST,
         proc: ProcId(0),
         places: FxHashMap::default(),
@@ -146,13 +149,14 @@ impl<'a> Lowering<'a> {
             };
             let rule = self.frames.rules[entries[0] as usize].first();
             let span = rule.map_or(start.span, |rule| self.system.rules[*rule as usize].span);
+            self.params.push(self.params_of(proc));
             let params = self.params(proc);
             let several = (entries.len() > 1).then_some(entry_type(entries.len()));
             let id = self.out.proc(&name, params.len() + usize::from(several.is_some()), Vec::new(), span);
             if let Some(ty) = several {
                 self.out.local(id, "%entry", ty);
             }
-            for element in params {
+            for &element in params.iter() {
                 let (name, ty) = self.element(element);
                 self.out.local(id, &name, ty);
             }
@@ -160,8 +164,12 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The elements that are parameters of a procedure: those of the symbols with which it begins.
-    pub(super) fn params(&self, proc: usize) -> Vec<u32> {
+    /// The elements that are parameters of a procedure.
+    pub(super) fn params(&self, proc: usize) -> Rc<[u32]> {
+        Rc::clone(&self.params[proc])
+    }
+
+    fn params_of(&self, proc: usize) -> Rc<[u32]> {
         let entries = self.frames.procs[proc].iter();
         let blocks = entries.filter_map(|head| self.scopes.block(self.frames.heads[*head as usize].1));
         let mut blocks: Vec<usize> = blocks.collect();
@@ -232,7 +240,7 @@ impl<'a> Lowering<'a> {
         let params = self.out.procs()[self.proc].locals.clone();
         let entries = self.frames.procs[proc].clone();
         let several = usize::from(entries.len() > 1);
-        self.locals = self.params(proc).into_iter().zip(params.iter().skip(several).copied()).collect();
+        self.locals = self.params(proc).iter().copied().zip(params.iter().skip(several).copied()).collect();
         for head in self.frames.frame(self.system, proc) {
             self.place(head, (several == 0 && head == entries[0]).then_some(proc));
         }

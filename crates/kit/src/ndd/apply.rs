@@ -6,7 +6,7 @@
 //! other often does not matter, and the product ends there.
 
 use super::draft::Draft;
-use super::{ALL, Interrupted, Link, NOTHING, Ndd, Ndds};
+use super::{ALL, Interrupted, Link, NOTHING, Ndd, Ndds, first_test};
 use rustc_hash::FxHashMap as HashMap;
 
 impl Ndds<'_> {
@@ -127,14 +127,8 @@ impl Product<'_, '_> {
         let tests = [0, 1].map(|side: usize| {
             links[side].state().is_none().then(|| self.sides[side].0.vertices[links[side].0 as usize])
         });
-        let column = tests.iter().flatten().map(|test| test.column).min().expect("one of them tests");
-        let follow = |bit: usize| {
-            [0, 1].map(|side: usize| match tests[side] {
-                Some(test) if test.column == column => test.next[bit],
-                _ => links[side],
-            })
-        };
-        let next = [self.both(follow(0))?, self.both(follow(1))?];
+        let (column, [low, high]) = first_test(links, tests);
+        let next = [self.both(low)?, self.both(high)?];
         let link = self.draft.vertices.test(column, next);
         self.done.insert(links, link);
         Ok(link)

@@ -80,6 +80,19 @@ struct Vertex {
     next: [Link; 2],
 }
 
+/// Of two links the column that one of them tests first, and where both lead by a bit 0 there and by a bit 1. Given are the vertices
+/// of the links, of which one at least leads to one.
+fn first_test(links: [Link; 2], tests: [Option<Vertex>; 2]) -> (Column, [[Link; 2]; 2]) {
+    let column = tests.iter().flatten().map(|test| test.column).min().expect("one of them tests");
+    let follow = |bit: usize| {
+        [0, 1].map(|side: usize| match tests[side] {
+            Some(test) if test.column == column => test.next[bit],
+            _ => links[side],
+        })
+    };
+    (column, [follow(0), follow(1)])
+}
+
 /// A point between two digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct State {

@@ -15,7 +15,7 @@
 //! leads to. The closure follows every combination of signs by itself.
 
 use super::draft::Draft;
-use super::{ALL, Column, Interrupted, Link, NOTHING, Ndd, Ndds, Vertex};
+use super::{ALL, Column, Interrupted, Link, NOTHING, Ndd, Ndds, Vertex, first_test};
 use rustc_hash::FxHashMap as HashMap;
 
 impl Ndds<'_> {
@@ -213,14 +213,8 @@ impl Subsets<'_, '_> {
         self.store.spend(1)?;
         let vertex = |link: Link| link.state().is_none().then(|| self.draft.vertices.list[link.0 as usize]);
         let tests = links.map(vertex);
-        let column = tests.iter().flatten().map(|test| test.column).min().expect("one of them tests");
-        let follow = |bit: usize| {
-            [0, 1].map(|side: usize| match tests[side] {
-                Some(test) if test.column == column => test.next[bit],
-                _ => links[side],
-            })
-        };
-        let next = [self.join(follow(0))?, self.join(follow(1))?];
+        let (column, [low, high]) = first_test(links, tests);
+        let next = [self.join(low)?, self.join(high)?];
         let link = self.draft.vertices.test(column, next);
         self.joined.insert(links, link);
         Ok(link)
