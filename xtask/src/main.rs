@@ -24,9 +24,9 @@ enum Chore {
         /// Only instances whose name contains this
         #[arg(long)]
         filter: Option<String>,
-        /// Only this engine, or one of its algorithms, as in `fixpoint:ef`
-        #[arg(long)]
-        engine: Option<String>,
+        /// Only this engine, or one of its algorithms, as in `fixpoint:ef`; several with commas
+        #[arg(long, value_delimiter = ',')]
+        engine: Vec<String>,
         /// Seconds for each run
         #[arg(long, default_value_t = 30)]
         timeout: u64,
@@ -36,6 +36,12 @@ enum Chore {
         /// Side by side with Z3, if it is installed
         #[arg(long)]
         peers: bool,
+        /// Make each run so often, in turns, and keep the fastest
+        #[arg(long, default_value_t = 1)]
+        repeat: usize,
+        /// Side by side with this older binary
+        #[arg(long)]
+        before: Option<PathBuf>,
     },
     /// Checks the style rules on every file that git tracks
     Tidy,
@@ -166,8 +172,8 @@ impl Other {
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
-        Chore::Bench { filter, engine, timeout, out, peers } => {
-            run_bench(&bench::Plan { filter, engine, timeout, out, peers })
+        Chore::Bench { filter, engine: engines, timeout, out, peers, repeat, before } => {
+            run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before })
         }
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features, other } => {
