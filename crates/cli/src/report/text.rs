@@ -110,7 +110,7 @@ pub fn blocked(blocked: &[Blocked], input: &Input) -> String {
 }
 
 /// How long a run is.
-fn run(words: &Words, trace: &Trace) -> String {
+pub fn run(words: &Words, trace: &Trace) -> String {
     if !words.program.is_sequential() {
         return format!("with {}", switches(trace.switches()));
     }

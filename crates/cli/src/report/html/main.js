@@ -60,6 +60,8 @@ function propertyTable(all) {
       el("th", { scope: "row" }, title),
       el("td", {}, ...remark(property, says)), el("td", { class: "engine" }, engine));
   }));
+  // The only property is what the heading is about.
+  byId("answers").hidden = properties.length === 1 && properties[0].trace !== undefined && report.blocked.length === 0;
   byId("more").hidden = shown.length === properties.length;
   byId("more").textContent = `show all ${properties.length}`;
   byId("more").onclick = () => propertyTable(true);
@@ -77,7 +79,7 @@ function remark({ status, vacuous, reason, advice, bound: limits, explored }, sa
     if (advice) parts.push(el("span", { class: "advice" }, advice));
     return parts;
   }
-  return [says === "violated" ? "a run violates it" : says];
+  return [says];
 }
 
 // The assumptions that no run gets past: why properties are vacuous.
@@ -119,7 +121,8 @@ function open(number, property) {
 
 // The facts about the property at hand.
 function describe(property, data) {
-  const rows = [["Property", code(property.name)], ["Verdict", property.status]];
+  const rows = [["Property", code(property.name)]];
+  if (report.properties.length > 1 && property.status !== report.verdict) rows.push(["Verdict", property.status]);
   if (data) {
     const length = data.repeats ? "goes on for ever" : plural(told(data.length), "step");
     rows.push(["Run", data.sequential === false ? `${length}, ${plural(data.switches, "context switch").replace(/switchs$/, "switches")}` : length]);

@@ -50,8 +50,8 @@ const LARGEST_SOURCE: usize = 8_000_000;
 /// A page while it is written.
 pub struct Page {
     out: BufWriter<File>,
-    /// The numbers of the traces of each property, by its name.
-    traces: HashMap<String, VecDeque<usize>>,
+    /// For each property, by its name, the numbers of its traces and what is said of them.
+    traces: HashMap<String, VecDeque<(usize, String)>>,
     count: usize,
     failed: Option<io::Error>,
 }
@@ -71,11 +71,11 @@ impl Page {
         if self.failed.is_some() {
             return;
         }
-        self.traces.entry(answer.query.clone()).or_default().push_back(self.count);
+        let says = format!("by a run {}", text::run(words, trace));
+        self.traces.entry(answer.query.clone()).or_default().push_back((self.count, says));
         let id = format!("trace-{}", self.count);
         self.count += 1;
-        let written = self
-            .element(&id, |out| pack::write(out, words, &answer.query, trace, &answer.changes));
+        let written = self.element(&id, |out| pack::write(out, words, &answer.query, trace, &answer.changes));
         self.failed = written.err();
     }
 
@@ -91,8 +91,8 @@ impl Page {
             .map(|answer| {
                 let mut property = json::facts(answer);
                 property["says"] = json!(text::says(answer));
-                if let Some(trace) = traces.get_mut(&answer.query).and_then(VecDeque::pop_front) {
-                    property["trace"] = json!(trace);
+                if let Some((trace, says)) = traces.get_mut(&answer.query).and_then(VecDeque::pop_front) {
+                    (property["trace"], property["says"]) = (json!(trace), json!(says));
                 }
                 property
             })
@@ -118,11 +118,7 @@ impl Page {
     }
 
     /// Writes an element with data.
-    fn element(
-        &mut self,
-        id: &str,
-        data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
+    fn element(&mut self, id: &str, data: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         write!(self.out, "<script type=\"application/json\" id=\"{id}\">")?;
         data(&mut Inert(&mut self.out))?;
         self.out.write_all(b"</script>\n")
@@ -217,6 +213,8 @@ mod tests {
         }
         assert!(names.len() > 20, "{names:?}");
         let script = script();
-        assert!(!script.contains("\nimport ") && !script.contains("\nexport ") && !script.contains("</script"));
+        assert!(
+            !script.contains("\nimport ") && !script.contains("\nexport ") && !script.contains("</script")
+        );
     }
 }

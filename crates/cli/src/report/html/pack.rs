@@ -86,8 +86,7 @@ pub fn write(
         head["too_long"] = json!(stored);
         return write!(out, "{head}");
     }
-    let (procs, vars, edges, moves) =
-        (Numbered::new(), Numbered::new(), Numbered::new(), Numbered::new());
+    let (procs, vars, edges, moves) = (Numbered::new(), Numbered::new(), Numbered::new(), Numbered::new());
     let mut tables = Tables { words, procs, vars, edges, moves };
     if let Some(waiting) = words.waiting(target, trace) {
         let writer = Writer { words, fingerprint: "" };

@@ -59,7 +59,7 @@ export class Rows {
     const draft = new Draft();
     draft.extra({ kind: "start" }, -1);
     root.contexts.forEach((context, number) => {
-      if (!trace.sequential) draft.extra({ kind: "context", number }, context.start);
+      if (context.thread >= 0 && !trace.sequential) draft.extra({ kind: "context", number }, context.start);
       const looping = trace.head >= context.start && number === root.contexts.length - 1;
       const middle = looping ? trace.head : context.end;
       this.fold(root, this.items(context.start, middle), draft);

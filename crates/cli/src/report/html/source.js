@@ -10,7 +10,7 @@ const WIDEST = 2000;
 export class Source {
   constructor(box, title, sources, go) {
     Object.assign(this, { box, title, go, file: 0, edge: null, executed: [] });
-    this.files = sources.map(({ name, text }) => ({ name, lines: text ? text.split(/\r?\n/) : null }));
+    this.files = sources.map(({ name, text }) => ({ name, lines: text === null ? null : text.replace(/\r?\n$/, "").split(/\r?\n/) }));
     this.marks = new Map();
     this.window = new Window(box, LINE, () => this.lines.length, (at) => this.line(at));
     this.choose(0);

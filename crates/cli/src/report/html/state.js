@@ -7,6 +7,7 @@
 // the values of a list are found without knowing where it is called.
 
 const INTERVAL = 1024;
+const NOTHING = [];
 
 const isSmall = (value) => typeof value === "number";
 
@@ -42,9 +43,9 @@ export class States {
   // What a step gives its variables: pairs of a variable and its value, null if it becomes open.
   changes(list, at) {
     const cursor = (list.cursor ??= { at: 0, last: new Map(), kept: [] });
-    if (cursor.at > at) {
-      const from = Math.floor(at / INTERVAL);
-      Object.assign(cursor, { at: from * INTERVAL, last: new Map(cursor.kept[from]) });
+    const near = Math.floor(at / INTERVAL);
+    if (cursor.at > at || (cursor.kept[near] && cursor.at < near * INTERVAL)) {
+      Object.assign(cursor, { at: near * INTERVAL, last: new Map(cursor.kept[near]) });
     }
     for (; cursor.at < at; cursor.at++) {
       if (cursor.at % INTERVAL === 0) cursor.kept[cursor.at / INTERVAL] ??= new Map(cursor.last);
@@ -59,6 +60,7 @@ export class States {
     const { root } = this.trace;
     if (list === root && at === root.contexts[root.context[at]].start) last.clear();
     const move = this.trace.moves[list.moves[at]];
+    if (move.length === 2) return NOTHING;
     const found = [];
     for (let next = 2; next < move.length; next += 2) {
       const grows = move[next + 1];

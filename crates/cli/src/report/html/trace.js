@@ -9,6 +9,8 @@ const CALL = 1;
 const RETURN = 2;
 // A number of steps with more bits than this is not computed; such a call is not opened.
 const MOST_BITS = 20_000;
+// Below this, numbers of steps are plain numbers.
+const EXACT = 2n ** 53n;
 
 // The moves of a list; a negative number says how many of the last ones come again, and the next one how often.
 function unpack(packed) {
@@ -136,16 +138,30 @@ export class Trace {
 
   // How many steps of the unfolded run come before each step of a list.
   before(list, at) {
-    if (!list.starts) {
-      let total = 0n;
-      list.starts = [];
-      for (let step = 0; step < list.moves.length; step++) {
-        list.starts.push(total);
-        const callee = this.opens(list, step);
-        total += callee < 0 ? 1n : 1n + this.lengths[callee];
-      }
+    list.starts ??= this.length < EXACT ? this.smallStarts(list) : this.bigStarts(list);
+    return BigInt(list.starts[at]);
+  }
+
+  bigStarts(list) {
+    const starts = [];
+    let total = 0n;
+    for (let step = 0; step < list.moves.length; step++) {
+      starts.push(total);
+      const callee = this.opens(list, step);
+      total += callee < 0 ? 1n : 1n + this.lengths[callee];
     }
-    return list.starts[at];
+    return starts;
+  }
+
+  smallStarts(list) {
+    const starts = new Float64Array(list.moves.length);
+    let total = 0;
+    for (let step = 0; step < list.moves.length; step++) {
+      starts[step] = total;
+      const callee = this.opens(list, step);
+      total += callee < 0 ? 1 : 1 + Number(this.lengths[callee]);
+    }
+    return starts;
   }
 
   // The number of a position: 0 is the start.
@@ -172,7 +188,7 @@ export class Trace {
       }
       if (list === this.root) root = low;
       else inner.push({ segment: list.id, at: low });
-      number -= list.starts[low] + 1n;
+      number -= BigInt(list.starts[low]) + 1n;
       const callee = this.opens(list, low);
       if (number <= 0n || callee < 0) return { root, inner };
       list = this.segments[callee];

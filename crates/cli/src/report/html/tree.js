@@ -72,6 +72,7 @@ export class Tree {
     };
     map.onpointerdown = jump;
     map.onpointermove = jump;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawMap());
   }
 
   load(trace, states, rows) {
@@ -209,8 +210,8 @@ export class Tree {
   context({ number }) {
     const { trace } = this;
     const { thread, again, inside } = trace.root.contexts[number];
-    const name = thread < 0 ? el("span", { class: "label" }, "before all threads") : code(trace.threads[thread].name, { class: "code label" });
-    const words = again ? (inside < 0 ? " goes on" : " goes on in ") : thread < 0 ? "" : " runs";
+    const name = code(trace.threads[thread].name, { class: "code label" });
+    const words = again ? (inside < 0 ? " goes on" : " goes on in ") : " runs";
     const proc = again && inside >= 0 ? code(trace.procs[trace.edge(trace.root, inside).callee]) : null;
     return [this.number(0), name, el("span", { class: "word" }, words, proc)];
   }

@@ -32,7 +32,8 @@ export class Values {
     if (!this.state) return;
     const { trace, state } = this;
     const parts = [this.table("Globals", state.globals, this.old?.globals, true)];
-    const threads = [...state.tops.keys()].sort((a, b) => (b === state.thread) - (a === state.thread) || a - b);
+    // What ran before all threads has ended when one runs.
+    const threads = [...state.tops.keys()].filter((thread) => thread >= 0 || thread === state.thread).sort((a, b) => (b === state.thread) - (a === state.thread) || a - b);
     for (const thread of threads) {
       const frames = this.frames(state.tops.get(thread), thread === state.thread);
       if (trace.sequential) parts.push(frames);
