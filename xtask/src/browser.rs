@@ -56,7 +56,7 @@ pub fn run(root: &Path, postbop: &Path) -> Result<usize, String> {
     let browser = Browser::start(&folder)?;
     let bench = Bench { root, postbop, folder, browser };
     for (name, test) in TESTS {
-        test(&bench).map_err(|problem| format!("{name}: {problem}"))?;
+        test(&bench).map_err(|problem| format!("{name}: {problem}; {:?}", bench.browser.complaints()))?;
         let complaints = bench.browser.complaints()?;
         if !complaints.is_empty() {
             return Err(format!("{name}: the page complains: {}", complaints.join("; ")));

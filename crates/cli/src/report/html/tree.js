@@ -5,6 +5,7 @@ import { el, code, plural, told } from "./dom.js";
 const ROW = matchMedia("(pointer: coarse)").matches ? 34 : 25;
 // Browsers do not make elements as high as a million rows; beyond this the bar stands for more than it scrolls.
 const HIGHEST = 8_000_000;
+const MOST_ROWS = 400;
 const DEEPEST = 24;
 const MOST_VALUES = 6;
 
@@ -16,7 +17,7 @@ export class Window {
     this.layer = el("div", { class: "layer", role: "presentation" });
     box.replaceChildren(this.spacer, this.layer);
     box.onscroll = () => this.draw();
-    new ResizeObserver(() => this.draw()).observe(box);
+    new ResizeObserver(() => (this.current === undefined ? this.draw() : this.show(this.current))).observe(box);
   }
 
   // How many pixels of rows one pixel of the bar stands for.
@@ -39,7 +40,7 @@ export class Window {
     this.spacer.style.height = `${this.extent()}px`;
     const { top } = this;
     const first = Math.max(0, Math.floor(top / this.height) - 2);
-    const last = Math.min(count, Math.ceil((top + this.box.clientHeight) / this.height) + 2);
+    const last = Math.min(count, first + MOST_ROWS, Math.ceil((top + this.box.clientHeight) / this.height) + 2);
     const rows = [];
     for (let at = first; at < last; at++) {
       const row = this.make(at);
@@ -52,6 +53,8 @@ export class Window {
   }
 
   show(at) {
+    this.current = at;
+    this.spacer.style.height = `${this.extent()}px`;
     const [place, seen] = [at * this.height, this.box.clientHeight];
     const margin = Math.min(3 * this.height, seen / 3);
     if (place < this.top + margin) this.box.scrollTop = (place - margin) / this.scale;
