@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
 use xtask::generate::Features;
-use xtask::{bench, ci, family, fuzz, soak, tidy};
+use xtask::{bench, browser, ci, family, fuzz, soak, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -43,6 +43,8 @@ enum Chore {
         #[arg(long)]
         before: Option<PathBuf>,
     },
+    /// Opens reports in a browser (Debian's packages chromium and chromium-driver), and keeps pictures of them
+    Browser,
     /// Checks the style rules on every file that git tracks
     Tidy,
     /// Prints a random program
@@ -175,6 +177,7 @@ fn main() -> ExitCode {
         Chore::Bench { filter, engine: engines, timeout, out, peers, repeat, before } => {
             run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before })
         }
+        Chore::Browser => run_browser(),
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features, other } => {
             print!("{}", other.kind(features, None).program(seed));
@@ -223,6 +226,20 @@ fn run_bench(plan: &bench::Plan) -> ExitCode {
         Err(problem) => {
             eprintln!("bench: {problem}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Builds the binary and opens its reports.
+fn run_browser() -> ExitCode {
+    match ci::binary(&root()).and_then(|binary| browser::run(&root(), &binary)) {
+        Ok(count) => {
+            println!("browser: {count} passed, 0 failed; pictures are in target/browser");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("browser: {problem}");
+            ExitCode::FAILURE
         }
     }
 }

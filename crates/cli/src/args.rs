@@ -298,6 +298,9 @@ pub struct Check {
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// Write the report to this file too, as a page for a browser in which traces can be stepped through
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 impl Check {

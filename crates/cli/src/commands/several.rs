@@ -9,6 +9,10 @@ use std::path::PathBuf;
 /// Decides the properties of each program.
 pub fn check(args: &Check, output: &mut Output) -> Status {
     let several = !args.more.is_empty();
+    if several && args.report.is_some() {
+        output.error("--report is for one program; check the others by themselves");
+        return Status::BadInput;
+    }
     each(&args.source, &args.more, output, |source, rest, output| {
         if several && args.format == Format::Human {
             let gap = if rest.len() == args.more.len() { "" } else { "\n" };

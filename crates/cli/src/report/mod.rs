@@ -2,6 +2,7 @@
 
 pub mod constraints;
 pub mod diagnostics;
+pub mod html;
 pub mod json;
 pub mod page;
 pub mod printer;

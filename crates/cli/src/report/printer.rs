@@ -1,5 +1,6 @@
 //! Room `cli/report`: answers written as they are found, and how far the work is.
 
+use super::html::Page;
 use super::text::Manner;
 use super::trace_json::{Writer, fingerprint};
 use super::words::Words;
@@ -21,20 +22,30 @@ pub struct Sheet<'a> {
     width: usize,
     begun: bool,
     bar: Option<ProgressBar>,
+    /// The page that is written beside it.
+    page: Option<Page>,
 }
 
 impl<'a> Sheet<'a> {
     /// An empty report on these properties.
-    pub fn new<'n>(names: impl Iterator<Item = &'n str>, args: &'a Check, output: &'a mut Output) -> Self {
+    pub fn new<'n>(
+        names: impl Iterator<Item = &'n str>,
+        args: &'a Check,
+        page: Option<Page>,
+        output: &'a mut Output,
+    ) -> Self {
         let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(40);
         output.speak();
         let bar = if output.quiet { None } else { bar() };
-        Sheet { args, output, width, begun: false, bar }
+        Sheet { args, output, width, begun: false, bar, page }
     }
 
     /// Writes one answer; a violation needs a printer that knows its program.
     fn tell(&mut self, answer: &Answer, printer: Option<&Source>) {
         let begin = !std::mem::replace(&mut self.begun, true);
+        if let (Some(page), Some(source)) = (&mut self.page, printer) {
+            page.answer(answer, &source.words);
+        }
         let Sheet { args, output, width, .. } = self;
         let written = match args.format {
             Format::Human => {
@@ -55,8 +66,8 @@ impl<'a> Sheet<'a> {
         self.output.out.flush_soon();
     }
 
-    /// Writes the answers that are unknown, and the verdict on all.
-    pub fn finish(mut self, report: &Report, input: &Input) {
+    /// Writes the answers that are unknown, and the verdict on all. The result is that of the page.
+    pub fn finish(mut self, report: &Report, input: &Input) -> io::Result<()> {
         let Report { answers, engine, stats, blocked } = report;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -78,6 +89,7 @@ impl<'a> Sheet<'a> {
             }
         };
         self.output.out.push_str(&last);
+        self.page.map_or(Ok(()), |page| page.finish(report, input))
     }
 }
 

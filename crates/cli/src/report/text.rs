@@ -30,15 +30,10 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
     let name = &answer.query;
     let mut out = format!("{name:<width$}  ");
     let _ = match &answer.verdict {
-        Verdict::Holds { within, .. } => {
-            let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
-            writeln!(out, "holds{}{vacuous}", up_to(*within))
+        Verdict::Violated(trace) if words.is_some() => {
+            writeln!(out, "violated by a run {}", words.map(|words| run(words, trace)).unwrap_or_default())
         }
-        Verdict::Unknown(why) => writeln!(out, "unknown: {}", unknown(why, answer.explored)),
-        Verdict::Violated(trace) => match words {
-            Some(words) => writeln!(out, "violated by a run {}", run(words, trace)),
-            None => writeln!(out, "violated"),
-        },
+        _ => writeln!(out, "{}", says(answer)),
     };
     let (Verdict::Violated(trace), Some(words)) = (&answer.verdict, words) else { return out };
     if detail == Detail::None {
@@ -60,6 +55,18 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
         out.push_str("        There may be a shorter run: `--shortest` finds one of the least length.\n\n");
     }
     out
+}
+
+/// A verdict on one line, without the run that shows it.
+pub fn says(answer: &Answer) -> String {
+    match &answer.verdict {
+        Verdict::Holds { within, .. } => {
+            let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
+            format!("holds{}{vacuous}", up_to(*within))
+        }
+        Verdict::Unknown(why) => format!("unknown: {}", unknown(why, answer.explored)),
+        Verdict::Violated(_) => "violated".into(),
+    }
 }
 
 /// Which threads wait at the end of a run that gets stuck, and where.
@@ -103,7 +110,7 @@ pub fn blocked(blocked: &[Blocked], input: &Input) -> String {
 }
 
 /// How long a run is.
-fn run(words: &Words, trace: &Trace) -> String {
+pub fn run(words: &Words, trace: &Trace) -> String {
     if !words.program.is_sequential() {
         return format!("with {}", switches(trace.switches()));
     }
