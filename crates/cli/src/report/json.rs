@@ -24,6 +24,9 @@ pub fn property(out: &mut dyn Write, answer: &Answer, writer: Option<&Writer>) -
     if let Some(explored) = answer.explored.filter(|_| !verdict.is_known()) {
         object["explored"] = bound(explored);
     }
+    if matches!(verdict, Verdict::Holds { .. }) {
+        object["checked"] = json!(answer.checked);
+    }
     if let Some(vacuous) = answer.vacuous {
         object["vacuous"] = json!(vacuous);
     }
