@@ -74,6 +74,8 @@ pub enum Command {
     Check(Check),
     /// Run a trace that was written by `check --format json` on the program
     Replay(Replay),
+    /// Check a proof that was written by `check --certificate`, without asking any engine
+    Validate(Validate),
     /// List the procedures, labels and properties of a program
     List(Show),
     /// Print the program graph in its textual form
@@ -292,6 +294,12 @@ pub struct Check {
     /// Give a trace of the least number of steps; of a program with threads, of context switches or rounds
     #[arg(long)]
     pub shortest: bool,
+    /// Check the proof of every property that holds, whatever that costs, and say which were checked. Without it: where it costs little
+    #[arg(long)]
+    pub validate: bool,
+    /// Write the proof of the properties that hold to a file, for `validate`
+    #[arg(long, value_name = "FILE", conflicts_with = "more")]
+    pub certificate: Option<PathBuf>,
     /// How much of a trace to print
     #[arg(long, value_enum, default_value_t)]
     pub trace: Detail,
@@ -341,6 +349,17 @@ pub struct Replay {
     pub source: Source,
     /// The report of `check --format json`, or one trace out of it
     pub trace: PathBuf,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// Check a proof.
+#[derive(clap::Args)]
+pub struct Validate {
+    #[command(flatten)]
+    pub source: Source,
+    /// The proof, as `check --certificate` writes it
+    pub proof: PathBuf,
     #[command(flatten)]
     pub cost: Cost,
 }

@@ -63,6 +63,7 @@ fn main() -> ExitCode {
     let status = catch_unwind(AssertUnwindSafe(|| match &args.command {
         Command::Check(args) => commands::several::check(args, &mut output),
         Command::Replay(args) => commands::replay::run(args, &mut output),
+        Command::Validate(args) => commands::validate::run(args, &mut output),
         Command::List(args) => commands::show::list(args, &mut output),
         Command::Emit(args) => commands::show::emit(args, &mut output),
         Command::Summary(args) => commands::summary::run(args, &mut output),

@@ -33,6 +33,7 @@ impl Output {
             Command::Check(check) => Some(&check.question.cost),
             Command::Fixpoint { command: Fixpoint::Run(run) } => Some(&run.question.cost),
             Command::Replay(replay) => Some(&replay.cost),
+            Command::Validate(validate) => Some(&validate.cost),
             Command::List(show) | Command::Emit(show) => Some(&show.cost),
             Command::Fmt(fmt) => Some(&fmt.cost),
             Command::Summary(summary) => Some(&summary.cost),

@@ -4,7 +4,7 @@ use crate::{
     Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Reordered, Report, Silent, Skeleton,
     Stats, Tick, Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
-use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
+use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Proof, Query, Task, text};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,6 +185,7 @@ struct Heard(Vec<(usize, Finding)>);
 
 impl Listener for Heard {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, _: Tick) {}
     fn settle(&mut self, query: usize, finding: Finding) {
         self.0.push((query, finding));
@@ -216,6 +217,7 @@ struct Ticks(Vec<u64>, Arc<AtomicBool>);
 
 impl Listener for Ticks {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, tick: Tick) {
         self.0.push(tick.done);
         self.1.store(self.0.len() >= 3, Ordering::Relaxed);
@@ -243,6 +245,7 @@ struct WithoutValues<'l>(&'l mut dyn Listener);
 
 impl Listener for WithoutValues<'_> {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, tick: Tick) {
         self.0.progress(tick);
     }

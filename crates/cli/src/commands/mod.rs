@@ -11,4 +11,5 @@ pub mod several;
 pub mod show;
 pub mod summary;
 pub mod unused;
+pub mod validate;
 mod watched;

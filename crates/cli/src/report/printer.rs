@@ -2,7 +2,7 @@
 
 use super::html::Page;
 use super::text::Manner;
-use super::trace_json::{Writer, fingerprint};
+use super::trace_json::Writer;
 use super::words::Words;
 use super::{json, overall, text};
 use crate::args::{Check, Detail, Format};
@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use postbop_engine::{Answer, Observer, Progress, Report, Verdict};
+use postbop_ir::text::fingerprint;
 use postbop_ir::{Schedule, Trace};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
