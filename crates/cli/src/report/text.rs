@@ -69,6 +69,27 @@ pub fn says(answer: &Answer) -> String {
     }
 }
 
+/// What to try where there is no answer, as a line of its own; nothing if there is one.
+pub fn advice(answer: &Answer, engine: &str) -> String {
+    let Verdict::Unknown(why) = &answer.verdict else { return String::new() };
+    let other = match engine {
+        "auto" => "name one engine with `--engine`, such as `summary` or `sat`",
+        _ => "let `--engine auto` choose, or name another engine",
+    };
+    let fewer = if answer.explored.is_some() { "; `--switches K` asks about fewer runs" } else { "" };
+    let text = match why {
+        Why::Time(_) => format!("give it more time with `--timeout`, or {other}{fewer}"),
+        Why::Memory(_) => format!("allow more with `--memory`, or {other}{fewer}"),
+        Why::Cancelled => format!("it was interrupted before it was done; `--timeout` sets a limit beforehand{fewer}"),
+        Why::Effort => other.to_owned(),
+        Why::First => "leave out `--first` to get an answer for every property".to_owned(),
+        Why::Unsupported(_) if engine == "auto" => return String::new(),
+        Why::Unsupported(_) => "`--engine auto` chooses an engine that takes such a program, if there is one".to_owned(),
+        Why::EngineBug(_) => "please report it, with the file that was kept".to_owned(),
+    };
+    format!("        try: {text}\n")
+}
+
 /// Which threads wait at the end of a run that gets stuck, and where.
 fn stuck(words: &Words, waiting: &[Waiting]) -> String {
     let mut out = match words.program.is_sequential() {
