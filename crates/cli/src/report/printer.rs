@@ -40,7 +40,8 @@ impl<'a> Sheet<'a> {
         let written = match args.format {
             Format::Human => {
                 let words = printer.map(|source| &source.words);
-                let manner = Manner { words, detail: args.trace, shortest: args.shortest, width: *width };
+                let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
+                let manner = Manner { words, detail, shortest, width: *width, validate };
                 output.out.write_all(text::answer(answer, &manner).as_bytes())
             }
             Format::Json => {

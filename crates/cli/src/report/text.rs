@@ -22,17 +22,24 @@ pub struct Manner<'a> {
     pub shortest: bool,
     /// How wide the names of properties are.
     pub width: usize,
+    /// Whether to say which proofs were checked.
+    pub validate: bool,
 }
 
 /// One answer: a line, and the trace of a violation.
 pub fn answer(answer: &Answer, manner: &Manner) -> String {
-    let Manner { words, detail, shortest, width } = *manner;
+    let Manner { words, detail, shortest, width, validate } = *manner;
     let name = &answer.query;
     let mut out = format!("{name:<width$}  ");
     let _ = match &answer.verdict {
         Verdict::Holds { within, .. } => {
             let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
-            writeln!(out, "holds{}{vacuous}", up_to(*within))
+            let checked = match answer.checked {
+                _ if !validate => "",
+                true => "; its proof was checked",
+                false => "; unchecked",
+            };
+            writeln!(out, "holds{}{vacuous}{checked}", up_to(*within))
         }
         Verdict::Unknown(why) => writeln!(out, "unknown: {}", unknown(why, answer.explored)),
         Verdict::Violated(trace) => match words {
