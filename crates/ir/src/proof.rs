@@ -107,6 +107,11 @@ pub struct Proof {
 }
 
 impl Proof {
+    /// A proof of these nodes and sets, as they are.
+    pub fn new(nodes: Vec<Node>, sets: Table<LocId, Option<Ref>>) -> Self {
+        Proof { nodes, sets }
+    }
+
     /// The nodes. That of number n, as references count them, stands at n - 1.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

@@ -12,7 +12,7 @@ use std::cell::Cell;
 const MOST_RUNS: usize = 10_000;
 
 /// Gates are forgotten between two locations when there are so many.
-const MANY: usize = 1 << 18;
+const MANY: usize = 1 << 13;
 
 /// How many nodes are looked at between two questions whether the work may go on.
 const PATIENCE: u64 = 1 << 10;

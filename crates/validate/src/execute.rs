@@ -9,7 +9,7 @@
 use crate::gates::{Bits, Gates, Lit, constant};
 use crate::modified::Modified;
 use postbop_ir::proof::{Node, Place, Proof, Ref};
-use postbop_ir::{Action, EdgeId, Expr, Id, Op, ProcId, Program, Scope, Table, Type, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Scope, Table, Type, VarId};
 use std::collections::HashMap;
 
 /// What an input stands for.
@@ -258,8 +258,7 @@ impl<'a> Executor<'a> {
         let Action::Call { results, .. } = &self.program.edges()[call.edge].action else {
             unreachable!("only calls come back")
         };
-        let written: Vec<VarId> = self.modified.globals(self.program, call.callee).collect();
-        for var in written {
+        for var in self.modified.globals(call.callee) {
             let left = self.input(Source::Back(call.edge, Place::Now(var)), self.program.vars()[var].ty);
             run.change(var, left);
         }
@@ -315,6 +314,5 @@ fn width(ty: Type) -> u8 {
 
 /// The variables in scope in a procedure.
 pub fn in_scope(program: &Program, proc: ProcId) -> impl Iterator<Item = VarId> + '_ {
-    let var = |var: &VarId| var.index() < program.vars().len();
-    program.globals().chain(program.procs()[proc].locals.iter().copied()).filter(move |id| var(id))
+    program.globals().chain(program.procs()[proc].locals.iter().copied())
 }

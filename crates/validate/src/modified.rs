@@ -9,7 +9,8 @@ use postbop_ir::{Id, ProcId, Program, Table, VarId};
 pub struct Modified {
     /// Whether an edge of its procedure writes a local.
     locals: Vec<bool>,
-    /// The position of each global among them.
+    /// The globals, and the position of each among them.
+    all: Vec<VarId>,
     place: Table<VarId, u32>,
     /// For each procedure a bit for each global.
     globals: Table<ProcId, Vec<u64>>,
@@ -18,14 +19,13 @@ pub struct Modified {
 impl Modified {
     /// What the procedures of a program may write.
     pub fn new(program: &Program) -> Self {
+        let all: Vec<VarId> = program.globals().collect();
         let mut place = Table::filled(program.vars().len(), 0);
-        let mut count = 0u32;
-        for var in program.globals() {
-            place[var] = count;
-            count += 1;
+        for (&var, at) in all.iter().zip(0..) {
+            place[var] = at;
         }
         let mut locals = vec![false; program.vars().len()];
-        let mut globals = Table::filled(program.procs().len(), vec![0u64; count.div_ceil(64) as usize]);
+        let mut globals = Table::filled(program.procs().len(), vec![0u64; all.len().div_ceil(64)]);
         for edge in program.edges().iter() {
             for var in edge.action.writes() {
                 match program.is_global(var) {
@@ -37,7 +37,7 @@ impl Modified {
                 }
             }
         }
-        let mut modified = Modified { locals, place, globals };
+        let mut modified = Modified { locals, all, place, globals };
         modified.close(program);
         modified
     }
@@ -76,8 +76,9 @@ impl Modified {
     }
 
     /// The globals that a procedure may write.
-    pub fn globals<'a>(&'a self, program: &'a Program, proc: ProcId) -> impl Iterator<Item = VarId> + 'a {
-        program.globals().filter(move |&var| self.by(program, proc, var))
+    pub fn globals(&self, proc: ProcId) -> Vec<VarId> {
+        let bit = |at: &usize| self.globals[proc][at / 64] >> (at % 64) & 1 != 0;
+        (0..self.all.len()).filter(bit).map(|at| self.all[at]).collect()
     }
 }
 

@@ -10,12 +10,14 @@ use std::cell::Cell;
 /// Asked now and then whether the work may go on, after so much more of it.
 pub type GoesOn<'g> = &'g dyn Fn(u64) -> bool;
 
-/// How many steps of a search there are between two questions, and how much work one is.
+/// How many steps of the solver there are between two questions, and of how many propagations one unit of work is.
 const PATIENCE: u64 = 64;
-const STEP: u64 = 8;
+const PROPAGATIONS: u64 = 16;
 
-/// A new solver is begun when the old one has so many variables.
-const MANY: usize = 1 << 14;
+/// A new solver is begun when the old one has so many variables, and so many times as many as its first question needed: it decides about all of them,
+/// also about those that have nothing to do with the question.
+const MANY: usize = 1 << 9;
+const TIMES: usize = 4;
 
 struct Watch<'g> {
     goes_on: GoesOn<'g>,
@@ -26,7 +28,7 @@ struct Watch<'g> {
 impl Callbacks for Watch<'_> {
     fn stop(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
-        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE * STEP) {
+        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE) {
             self.stopped.set(true);
         }
         self.stopped.get()
@@ -40,6 +42,8 @@ pub struct Solver<'g> {
     /// The variable of each gate that it knows.
     known: Vec<Option<batsat::Lit>>,
     variables: usize,
+    /// A new one is begun when there are more.
+    most: usize,
 }
 
 /// What the solver says.
@@ -61,7 +65,7 @@ fn begin(goes_on: GoesOn) -> batsat::Solver<Watch> {
 impl<'g> Solver<'g> {
     /// A solver that knows nothing.
     pub fn new(goes_on: GoesOn<'g>) -> Self {
-        Solver { goes_on, inner: begin(goes_on), known: Vec::new(), variables: 0 }
+        Solver { goes_on, inner: begin(goes_on), known: Vec::new(), variables: 0, most: 0 }
     }
 
     /// Forgets all gates.
@@ -71,14 +75,18 @@ impl<'g> Solver<'g> {
 
     /// Whether all these can be true together.
     pub fn together(&mut self, gates: &Gates, all: &[Lit]) -> Together {
-        if self.variables > MANY {
+        if self.variables > self.most {
             self.reset();
         }
         let assumed: Vec<batsat::Lit> = all.iter().map(|&lit| self.literal(gates, lit)).collect();
-        if !(self.goes_on)(1) {
+        self.most = self.most.max(MANY).max(if self.most == 0 { TIMES * self.variables } else { 0 });
+        let before = self.inner.num_propagations();
+        let answer = self.inner.solve_limited(&assumed);
+        let propagations = self.inner.num_propagations() - before;
+        if !(self.goes_on)(1 + propagations / PROPAGATIONS) {
             return Together::Stopped;
         }
-        match self.inner.solve_limited(&assumed) {
+        match answer {
             answer if answer == lbool::TRUE => Together::Possible,
             answer if answer == lbool::FALSE => Together::Impossible,
             _ => Together::Stopped,

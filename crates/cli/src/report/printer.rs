@@ -53,7 +53,8 @@ impl<'a> Sheet<'a> {
         }
         let Sheet { args, output, width, .. } = self;
         let words = printer.map(|source| &source.words);
-        let manner = Manner { words, detail: args.trace, shortest: args.shortest, width: *width };
+        let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
+        let manner = Manner { words, detail, shortest, width: *width, validate };
         let told = || format!("{}{}", text::answer(answer, &manner), text::advice(answer, &args.engine));
         let written = match args.format {
             Format::Human => output.out.write_all(visible(&told()).as_bytes()),

@@ -22,16 +22,22 @@ pub struct Manner<'a> {
     pub shortest: bool,
     /// How wide the names of properties are.
     pub width: usize,
+    /// Whether to say which proofs were checked.
+    pub validate: bool,
 }
 
 /// One answer: a line, and the trace of a violation.
 pub fn answer(answer: &Answer, manner: &Manner) -> String {
-    let Manner { words, detail, shortest, width } = *manner;
+    let Manner { words, detail, shortest, width, validate } = *manner;
     let name = &answer.query;
     let mut out = format!("{name:<width$}  ");
     let _ = match &answer.verdict {
         Verdict::Violated(trace) if words.is_some() => {
             writeln!(out, "violated by a run {}", words.map(|words| run(words, trace)).unwrap_or_default())
+        }
+        Verdict::Holds { .. } if validate => {
+            let checked = if answer.checked { "its proof was checked" } else { "unchecked" };
+            writeln!(out, "{}; {checked}", says(answer))
         }
         _ => writeln!(out, "{}", says(answer)),
     };
