@@ -14,7 +14,7 @@ mod tables;
 
 use crate::family::{self, Instance};
 use crate::peers::{self, Pairing, Z3};
-use instances::{INSTANCES, NOISY};
+use instances::{INSTANCES, NOISY, UNBOUNDED};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::iter;
@@ -185,7 +185,14 @@ fn trials(plan: &Plan) -> Result<Vec<Trial>, String> {
         family::instance(family, parameters).map(|instance| Trial { instance, engines, timeout })
     };
     let all = INSTANCES.iter().map(|row| trial(row, false)).chain(NOISY.iter().map(|row| trial(row, true)));
-    let mut all = all.collect::<Result<Vec<Trial>, String>>()?;
+    let unbounded = UNBOUNDED.iter().map(|row| {
+        // Other engines do not take them.
+        let mut trial = trial(row, false)?;
+        trial.engines.retain(|engine| engine == "weighted" || engine == "auto");
+        Ok(trial)
+    });
+    let mut all = all.chain(unbounded).collect::<Result<Vec<Trial>, String>>()?;
+    all.retain(|trial| !trial.engines.is_empty());
     all.retain(|trial| plan.filter.as_ref().is_none_or(|part| trial.instance.name.contains(part)));
     if all.is_empty() { Err("no instance has such a name".into()) } else { Ok(all) }
 }
@@ -397,9 +404,17 @@ mod tests {
 
     #[test]
     fn every_instance_exists() {
-        assert_eq!(trials(&plan(None, None)).unwrap().len(), INSTANCES.len() + NOISY.len());
+        let count = INSTANCES.len() + NOISY.len() + UNBOUNDED.len();
+        assert_eq!(trials(&plan(None, None)).unwrap().len(), count);
         assert!(trials(&plan(Some("nosuch"), None)).is_err());
         assert!(trials(&plan(Some("quicksort"), None)).unwrap().len() >= 4);
+    }
+
+    #[test]
+    fn unbounded_integers_are_measured_where_they_are_understood() {
+        let asked = |engine| trials(&plan(Some("mccarthy"), engine)).map(|trials| trials[0].engines.clone());
+        assert_eq!(asked(None).unwrap(), ["weighted", "auto"]);
+        assert!(asked(Some("summary")).is_err());
     }
 
     #[test]
