@@ -201,22 +201,24 @@ impl<'m, 'a> Expander<'m, 'a> {
         }
     }
 
+    /// The value of an operator on the operands on top of the stack. Most have no choice among them, and make no hole.
+    #[inline(always)]
     fn apply(&mut self, site: Site, op: Op) -> Val {
-        let operands = self.stack.len() - op.arity();
-        // Most operators have no choice among their operands.
         let fixed = |value: Val| !value.is_choice(site.fields.len());
-        let value = match self.stack[operands..] {
-            [a] if fixed(a) => unary(op, a),
-            [a, b] if fixed(a) && fixed(b) => binary(op, a, b),
-            _ => self.choose(site, op, operands),
+        let (value, operands) = match (op, &self.stack[..]) {
+            (Op::Not | Op::Neg(_), &[.., a]) if fixed(a) => (unary(op, a), 1),
+            (Op::Not | Op::Neg(_) | Op::Ite, _) => (self.choose(site, op), op.arity()),
+            (_, &[.., a, b]) if fixed(a) && fixed(b) => (binary(op, a, b), 2),
+            _ => (self.choose(site, op), 2),
         };
-        self.stack.truncate(operands);
+        self.stack.truncate(self.stack.len() - operands);
         value
     }
 
-    /// The value of an operator on the operands from a place of the stack on, which may be choices and so make a hole.
-    fn choose(&mut self, site: Site, op: Op, operands: usize) -> Val {
-        let operands = &self.stack[operands..];
+    /// The value of an operator on operands that may be choices, and so make a hole.
+    #[inline(never)]
+    fn choose(&mut self, site: Site, op: Op) -> Val {
+        let operands = &self.stack[self.stack.len() - op.arity()..];
         match (independent::hole(op, operands, |value| value.is_choice(site.fields.len())), operands) {
             (Some(range), _) => {
                 if self.ranges.len() <= self.ran {
