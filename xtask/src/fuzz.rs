@@ -30,7 +30,7 @@ use postbop_engine::{
 use postbop_front::{Options, Severity};
 use postbop_ir::bfs::{Found, bfs};
 use postbop_ir::oracle::oracle;
-use postbop_ir::{Edge, Length, LocId, Prefer, Program, Query, Task, text};
+use postbop_ir::{Edge, Length, LocId, Prefer, Program, Proofs, Query, Task, text};
 use std::time::{Duration, Instant};
 
 /// The most facts the oracle may derive, and configurations the breadth-first search may visit.
@@ -359,7 +359,8 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
     let named = named.chain(others);
     for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
-            let task = Task { prefer, ..Task::new(decided.program, decided.queries) };
+            let proofs = Proofs::Kept;
+            let task = Task { prefer, proofs, ..Task::new(decided.program, decided.queries) };
             let by_formula = name.starts_with("fixpoint");
             if let EngineChoice::Only(engine) = choice
                 && engine.supports(&task).is_err()
@@ -384,11 +385,16 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
                 let late = report.answers.iter().filter(late).count();
                 score.note(&name, report.answers.len() - late, late);
             }
-            let flaw = |at: usize| decided.flaw(at, &report.answers[at], task.shortest());
+            let proves = effort.patience.is_none();
+            let flaw = |at: usize| {
+                let answer = &report.answers[at];
+                decided.flaw(at, answer, task.shortest()).or_else(|| unproved(answer).filter(|_| proves))
+            };
             let given = (0..report.answers.len()).filter(|&at| !late(&&report.answers[at]));
             if let Some(what) = { given }.find_map(flaw) {
                 return Err(format!("engine {name}: {what}"));
             }
+            score.proofs += report.answers.iter().filter(|answer| answer.checked).count();
             if let Some(what) = decided.wrongly_blocked(&report.blocked, effort) {
                 return Err(format!("engine {name}: {what}"));
             }
@@ -431,6 +437,16 @@ impl Decided<'_> {
         };
         blocked.iter().zip(least.chunks(2)).find_map(wrong)
     }
+}
+
+/// The engines that write proofs.
+const PROVERS: [&str; 3] = ["explicit", "summary", "reordered"];
+
+/// An engine that writes proofs has one for each property that holds, and it can be checked.
+fn unproved(answer: &Answer) -> Option<String> {
+    let holds = matches!(answer.verdict, Verdict::Holds { .. });
+    let proves = PROVERS.contains(&answer.engine);
+    (holds && proves && !answer.checked).then(|| format!("{} holds without a checked proof", answer.query))
 }
 
 /// Engine `summary` on the program as it is, with levels reordered again and again.

@@ -74,12 +74,16 @@ pub enum Command {
     Check(Check),
     /// Run a trace that was written by `check --format json` on the program
     Replay(Replay),
+    /// Check a proof that was written by `check --certificate`, without asking any engine
+    Validate(Validate),
     /// List the procedures, labels and properties of a program
     List(Show),
     /// Print the program graph in its textual form
     Emit(Show),
     /// Print what a procedure does: its input-output relation, and the inputs for which it returns
     Summary(Summary),
+    /// Print who calls whom, or the control flow of a procedure, as a picture
+    Graph(Graph),
     /// Print the configurations that a pushdown system can reach, or from which it can, as an automaton
     Pds {
         /// What to do.
@@ -211,6 +215,34 @@ pub struct Summary {
     pub cost: Cost,
 }
 
+/// Print a picture of a program.
+#[derive(clap::Args)]
+pub struct Graph {
+    #[command(flatten)]
+    pub source: Source,
+    /// The locations and edges of this procedure
+    #[arg(long, value_name = "NAME")]
+    pub proc: Option<String>,
+    /// Which procedures call which; so it is without `--proc` too
+    #[arg(long, conflicts_with = "proc")]
+    pub calls: bool,
+    /// The form of the picture
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Picture,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// The form of a picture.
+#[derive(Clone, Copy, ValueEnum, Default, PartialEq, Eq)]
+pub enum Picture {
+    /// For Graphviz
+    #[default]
+    Dot,
+    /// For browsers
+    Svg,
+}
+
 /// A program to read.
 #[derive(clap::Args, Clone)]
 pub struct Source {
@@ -292,6 +324,12 @@ pub struct Check {
     /// Give a trace of the least number of steps; of a program with threads, of context switches or rounds
     #[arg(long)]
     pub shortest: bool,
+    /// Check the proof of every property that holds, whatever that costs, and say which were checked. Without it: where it costs little
+    #[arg(long)]
+    pub validate: bool,
+    /// Write the proof of the properties that hold to a file, for `validate`
+    #[arg(long, value_name = "FILE", conflicts_with = "more")]
+    pub certificate: Option<PathBuf>,
     /// How much of a trace to print
     #[arg(long, value_enum, default_value_t)]
     pub trace: Detail,
@@ -332,6 +370,12 @@ pub enum Format {
     Human,
     /// For programs: one JSON object
     Json,
+    /// For code scanning: a log in the Static Analysis Results Interchange Format, SARIF 2.1.0
+    Sarif,
+    /// For build servers: JUnit XML, with a test case for each property
+    Junit,
+    /// For workflows of GitHub: annotations at the lines of violations
+    Github,
 }
 
 /// Run a trace on the program.
@@ -341,6 +385,17 @@ pub struct Replay {
     pub source: Source,
     /// The report of `check --format json`, or one trace out of it
     pub trace: PathBuf,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// Check a proof.
+#[derive(clap::Args)]
+pub struct Validate {
+    #[command(flatten)]
+    pub source: Source,
+    /// The proof, as `check --certificate` writes it
+    pub proof: PathBuf,
     #[command(flatten)]
     pub cost: Cost,
 }

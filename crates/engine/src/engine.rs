@@ -10,7 +10,7 @@ use crate::summary::Summary;
 use crate::threads::script::Script;
 use crate::verdict::{Stats, Why};
 use crate::weighted::Weighted;
-use postbop_ir::{Op, Program, Task, Trace, Type};
+use postbop_ir::{Op, Program, Proof, Task, Trace, Type};
 
 /// What an engine cannot do, in words a user understands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +67,9 @@ pub trait Listener {
     fn settle(&mut self, query: usize, finding: Finding);
     /// A run reaches the guard of a query, of which nothing else is known.
     fn guarded(&mut self, query: usize);
+    /// A proof of all that the engine is going to say holds, which took so much work to find. Said once at most, before any
+    /// such finding, and only if the task wants proofs.
+    fn proof(&mut self, proof: Proof, work: u64);
 }
 
 /// An algorithm that answers tasks.

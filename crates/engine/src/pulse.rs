@@ -6,6 +6,7 @@
 
 use crate::budget::Tick;
 use crate::engine::{Finding, Listener};
+use postbop_ir::Proof;
 use std::cell::{Cell, RefCell};
 
 /// How much work there is between two ticks.
@@ -46,5 +47,9 @@ impl Listener for &Pulse<'_> {
 
     fn guarded(&mut self, query: usize) {
         self.listener.borrow_mut().guarded(query);
+    }
+
+    fn proof(&mut self, proof: Proof, work: u64) {
+        self.listener.borrow_mut().proof(proof, work);
     }
 }

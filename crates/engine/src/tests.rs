@@ -4,7 +4,7 @@ use crate::{
     Answer, Budget, Engine, EngineChoice, Finding, Listener, Prepared, Reordered, Report, Silent, Skeleton,
     Stats, Tick, Unsupported, Verdict, Wants, Why, engine, engines, verify,
 };
-use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Query, Task, text};
+use postbop_ir::{Ask, Bound, Length, LocId, Prefer, Program, Proof, Proofs, Query, Task, text};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,6 +185,7 @@ struct Heard(Vec<(usize, Finding)>);
 
 impl Listener for Heard {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, _: Tick) {}
     fn settle(&mut self, query: usize, finding: Finding) {
         self.0.push((query, finding));
@@ -216,6 +217,7 @@ struct Ticks(Vec<u64>, Arc<AtomicBool>);
 
 impl Listener for Ticks {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, tick: Tick) {
         self.0.push(tick.done);
         self.1.store(self.0.len() >= 3, Ordering::Relaxed);
@@ -243,6 +245,7 @@ struct WithoutValues<'l>(&'l mut dyn Listener);
 
 impl Listener for WithoutValues<'_> {
     fn guarded(&mut self, _: usize) {}
+    fn proof(&mut self, _: Proof, _: u64) {}
     fn progress(&mut self, tick: Tick) {
         self.0.progress(tick);
     }
@@ -364,4 +367,45 @@ fn memory_may_be_used_up_at_any_time() {
         }
         assert!(struck > 1, "{}: the limit struck {struck} times", engine.name());
     }
+}
+
+/// An engine that says that everything holds, and makes a proof of it: sets of everything, but nothing at the targets.
+struct Liar;
+
+impl Engine for Liar {
+    fn name(&self) -> &'static str {
+        "liar"
+    }
+    fn wants(&self) -> Wants {
+        engine("summary").expect("it is in the list").wants()
+    }
+    fn supports(&self, _: &Task) -> Result<(), Unsupported> {
+        Ok(())
+    }
+    fn check(&self, task: &Task, _: &Prepared, _: &Budget, listener: &mut dyn Listener) -> Stats {
+        if task.proofs != Proofs::Unwanted {
+            let mut proof = Proof::trivial(task.program);
+            let targets = task.queries.iter().flat_map(|query| query.locs());
+            targets.for_each(|&loc| proof.sets[loc] = Some(postbop_ir::proof::Ref::FALSE));
+            listener.proof(proof, 0);
+        }
+        (0..task.queries.len()).for_each(|query| listener.settle(query, Finding::Holds { guarded: None }));
+        Stats::default()
+    }
+}
+
+#[test]
+fn a_bug_that_was_planted_is_caught() {
+    let program = text::parse(LOOP).unwrap();
+    let queries = [Query::reach("R", vec![LocId(4)])];
+    for (proofs, caught) in [(Proofs::Unwanted, false), (Proofs::Cheap, true), (Proofs::Kept, true)] {
+        let task = Task { proofs, ..Task::new(&program, &queries) };
+        let report = verify(&task, EngineChoice::Only(&Liar), &Budget::unlimited(), &mut Silent);
+        let bug = matches!(&report.answers[0].verdict, Verdict::Unknown(Why::EngineBug(_)));
+        assert_eq!(bug, caught, "{report:?}");
+    }
+    // The property is violated: the liar was wrong.
+    let report =
+        verify(&Task::new(&program, &queries), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+    assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{report:?}");
 }

@@ -16,6 +16,7 @@
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Finding, Listener, Unsupported, has_integers, takes};
+use crate::evidence::{Evidence, Examined};
 use crate::explicit::Explicit;
 use crate::race::Race;
 use crate::reduce::{Reduced, reduce, room};
@@ -24,7 +25,7 @@ use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
 use crate::verify::{Board, EngineChoice};
 use crate::weighted::Weighted;
-use postbop_ir::{Bound, Program, Query, Task, Trace};
+use postbop_ir::{Bound, Program, Proof, Query, Task, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -265,7 +266,8 @@ impl Asked<'_, '_> {
         let queries: Vec<Query> = open.iter().map(|&at| all.queries[at].clone()).collect();
         let asked = Task { queries: &queries, ..all };
         let said = vec![false; open.len()];
-        let mut hearing = Hearing { asked: self, board, open: &open, said, replay: Stats::default() };
+        let (replay, examined) = Default::default();
+        let mut hearing = Hearing { asked: self, board, open: &open, said, replay, examined };
         let answer = catch_unwind(AssertUnwindSafe(|| {
             self.engine.check(&asked, self.prepared, self.budget, &mut hearing)
         }));
@@ -343,7 +345,21 @@ struct Hearing<'h, 'p, 'b, 'a, 'o> {
     board: &'h Shared<'b, 'a, 'o>,
     open: &'h [usize],
     said: Vec<bool>,
+    /// What replaying traces and checking a proof took.
     replay: Stats,
+    examined: Option<Examined>,
+}
+
+impl Hearing<'_, '_, '_, '_, '_> {
+    /// What shows that a query of the question holds.
+    fn evidence(&self, at: usize) -> Result<Evidence, Why> {
+        let Task { program, queries, proofs, .. } = self.asked.question.task;
+        match &self.examined {
+            _ if !queries[at].has_target() => Ok(Evidence::of_nothing(program, proofs)),
+            Some(examined) => examined.of(program, &queries[at]),
+            None => Ok(Evidence::default()),
+        }
+    }
 }
 
 impl Listener for Hearing<'_, '_, '_, '_, '_> {
@@ -353,6 +369,25 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
         let credited = std::mem::replace(&mut board.engine, self.asked.name());
         board.progress(self.asked.question.within, tick);
         board.engine = credited;
+    }
+
+    fn proof(&mut self, proof: Proof, work: u64) {
+        let Asked { question, reduced, budget, .. } = self.asked;
+        // A proof about a translation says nothing that can be checked of the program as written.
+        if question.back.is_some() || question.counts != Counts::Both {
+            return;
+        }
+        let mut stopwatch = Stopwatch::start();
+        let program = question.task.program;
+        let proof = match reduced {
+            Some(reduced) => reduced.prove(program, proof),
+            None => proof,
+        };
+        let examined = Examined::new(program, proof, question.task.proofs, work, budget);
+        stopwatch.lap("validate_us");
+        self.replay.extend(stopwatch.laps());
+        self.replay.add("proof_nodes", examined.size() as u64);
+        self.examined = Some(examined);
     }
 
     fn guarded(&mut self, query: usize) {
@@ -370,7 +405,11 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
                 // An engine that does not look for guards need not, where control cannot get to one.
                 let at = self.open[query];
                 let dead = self.asked.reduced.is_some_and(|reduced| reduced.unreachable[at]);
-                board.holds(number, *within, guarded.or(dead.then_some(false)));
+                let guarded = guarded.or(dead.then_some(false));
+                match self.evidence(at) {
+                    Ok(evidence) => board.shown(number, *within, guarded, evidence),
+                    Err(why) => board.unknown(number, why),
+                }
             }
             (Finding::Holds { .. }, Counts::Holds) => board.holds(number, *within, None),
             (Finding::Holds { .. }, Counts::Explored) => board.explored(number, *within),

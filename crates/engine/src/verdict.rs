@@ -1,10 +1,11 @@
 //! Room `engine`: what comes out of [`crate::verify`].
 
 use postbop_ir::replay::Changes;
-use postbop_ir::{Bound, EdgeId, Trace};
+use postbop_ir::{Bound, EdgeId, Proof, Trace};
 use rustc_hash::FxHashMap as HashMap;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The answer to one query.
@@ -14,8 +15,8 @@ pub enum Verdict {
     Holds {
         /// Which runs were looked at.
         within: Bound,
-        /// What shows it.
-        proof: Option<Proof>,
+        /// What shows it, if proofs are kept. Several properties may share it.
+        proof: Option<Arc<Proof>>,
     },
     /// This run does.
     Violated(Trace),
@@ -35,11 +36,6 @@ impl Verdict {
     }
 }
 
-/// What shows that a property holds. No engine writes proofs yet.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Proof {}
-
 /// Why there is no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Why {
@@ -55,7 +51,7 @@ pub enum Why {
     First,
     /// No engine takes such a program.
     Unsupported(String),
-    /// The engine panicked, or gave a trace that does not replay.
+    /// The engine panicked, or gave a trace that does not replay, or a proof that is none.
     EngineBug(String),
 }
 
@@ -88,13 +84,15 @@ pub struct Answer {
     pub explored: Option<Bound>,
     /// Of a property that holds: whether no run reaches its guard. None if that is not known.
     pub vacuous: Option<bool>,
+    /// Of a property that holds: whether its proof was checked.
+    pub checked: bool,
 }
 
 impl Answer {
     /// A verdict with nothing more to say about it.
     pub fn new(query: impl Into<String>, engine: &'static str, verdict: Verdict) -> Self {
         let query = query.into();
-        Answer { query, verdict, engine, changes: Vec::new(), explored: None, vacuous: None }
+        Answer { query, verdict, engine, changes: Vec::new(), explored: None, vacuous: None, checked: false }
     }
 }
 

@@ -13,6 +13,7 @@
 use crate::assumptions::{assumptions, blocked, watch};
 use crate::budget::{Budget, Observer, Progress, Tick};
 use crate::engine::{Engine, Unsupported, engine};
+use crate::evidence::Evidence;
 use crate::threads;
 use crate::turns::{self, Question};
 use crate::verdict::{Answer, Report, Stats, Verdict, Why};
@@ -176,9 +177,16 @@ impl<'a, 'o> Board<'a, 'o> {
 
     /// Notes that a property holds within a bound.
     pub fn holds(&mut self, query: usize, within: Bound, guarded: Option<bool>) {
+        self.shown(query, within, guarded, Evidence::default());
+    }
+
+    /// Notes that a property holds within a bound, and what shows it.
+    pub fn shown(&mut self, query: usize, within: Bound, guarded: Option<bool>, evidence: Evidence) {
+        let Evidence { proof, checked } = evidence;
         let guarded = guarded.or(self.guarded[query].then_some(true));
         let guarded = guarded.filter(|_| !self.task.queries[query].guard.is_empty());
-        let row = self.settle(query, Verdict::Holds { within, proof: None });
+        let row = self.settle(query, Verdict::Holds { within, proof });
+        row.checked = checked;
         row.vacuous = guarded.map(|guarded| !guarded);
         if !self.waits {
             self.publish(query);

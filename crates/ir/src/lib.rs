@@ -3,7 +3,7 @@
 //! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
 //! a program is ([`program`], [`expr`], [`types`], [`value`]), when it is well formed ([`mod@validate`]), how it is written
 //! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
-//! believed ([`mod@replay`]). It also holds the [`oracle`]
+//! believed ([`mod@replay`]), and what a proof is ([`proof`]). It also holds the [`oracle`]
 //! and, for programs with threads, [`oracle_threads`]: slow and simple, they decide by brute force, and every engine is
 //! compared with them.
 //!
@@ -19,6 +19,7 @@ pub mod length;
 pub mod oracle;
 pub mod oracle_threads;
 pub mod program;
+pub mod proof;
 pub mod replay;
 pub mod step;
 pub mod task;
@@ -34,8 +35,9 @@ pub use length::Length;
 pub use program::{
     Action, Builder, Check, CheckKind, Edge, Label, Loc, Proc, Program, Scope, Span, Thread, Var,
 };
+pub use proof::Proof;
 pub use replay::{Rejected, replay};
-pub use task::{Ask, Bound, Prefer, Query, Schedule, Task};
+pub use task::{Ask, Bound, Prefer, Proofs, Query, Schedule, Task};
 pub use trace::{Context, Position, Repeat, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};

@@ -98,6 +98,18 @@ pub enum Prefer {
     FewestSwitches,
 }
 
+/// Whether a property that holds comes with a proof.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Proofs {
+    /// It does not.
+    #[default]
+    Unwanted,
+    /// If that costs little compared with finding it, it is made and checked. It is not kept.
+    Cheap,
+    /// It is made, checked and kept, by engines that can.
+    Kept,
+}
+
 /// A program and what is asked of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
@@ -114,12 +126,15 @@ pub struct Task<'a> {
     /// Whether the targets are reached only where no thread can move, as `engine/deadlock` sees to it. A search may then leave out orders of
     /// steps that lead to the same such places.
     pub stuck: bool,
+    /// Whether proofs are wanted.
+    pub proofs: Proofs,
 }
 
 impl<'a> Task<'a> {
     /// A question about all runs of a program; any trace will do.
     pub fn new(program: &'a Program, queries: &'a [Query]) -> Self {
-        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first: false, stuck: false }
+        let (bound, prefer, proofs) = (Bound::NONE, Prefer::Any, Proofs::Unwanted);
+        Task { program, queries, bound, prefer, first: false, stuck: false, proofs }
     }
 
     /// Whether it is asked which locations a run visits again and again, of all queries alike.

@@ -20,6 +20,8 @@ pub struct Score {
     pub answers: BTreeMap<String, (usize, usize)>,
     /// The longest of the shortest runs to a target.
     pub longest: Option<Length>,
+    /// Proofs that were checked.
+    pub proofs: usize,
 }
 
 impl Score {
@@ -46,16 +48,17 @@ impl Score {
         self.vacuous += other.vacuous;
         self.open += other.open;
         self.compared += other.compared;
+        self.proofs += other.proofs;
         for (engine, (given, late)) in other.answers {
             self.note(&engine, given, late);
         }
         self.longest = self.longest.take().max(other.longest);
     }
 
-    /// A line for the targets that the oracle left open, one for very long runs, and one for each engine whose answers were
-    /// counted.
+    /// A line for the targets that the oracle left open, one for very long runs, one for proofs, and one for each engine whose answers
+    /// were counted.
     pub fn lines(&self) -> Vec<String> {
-        let Score { open, compared, answers, longest, .. } = self;
+        let Score { open, compared, answers, longest, proofs, .. } = self;
         let digits = longest.as_ref().map_or(0, |longest| longest.to_string().len());
         let long =
             (digits > 18).then(|| format!("the longest of the shortest runs has {digits} decimal digits"));
@@ -64,6 +67,7 @@ impl Score {
         let of_engine = answers
             .iter()
             .map(|(engine, (given, late))| format!("{engine}: {given} answers given, {late} not awaited"));
-        first.into_iter().chain(long).chain(of_engine).collect()
+        let proved = (*proofs > 0).then(|| format!("{proofs} properties hold by a proof that was checked"));
+        first.into_iter().chain(long).chain(proved).chain(of_engine).collect()
     }
 }

@@ -7,10 +7,10 @@ use crate::input::{Files, Input, options};
 use crate::report::html::Page;
 use crate::report::overall;
 use crate::report::printer::{Printer, Sheet};
-use crate::report::trace_json::fingerprint;
 use crate::{ALLOCATOR, Output, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
-use postbop_ir::{Bound, Prefer, Program, Query, Schedule, Task};
+use postbop_ir::text::fingerprint;
+use postbop_ir::{Bound, Prefer, Program, Proofs, Query, Schedule, Task};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,6 +69,10 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     let mut status = status(&report);
     if let (Err(error), Some(path)) = (written, &args.report) {
         status = status.worst(unwritable(path, &error, output));
+    }
+    if let Some(path) = &args.certificate {
+        let written = super::validate::write(path, &input, &report.answers[..queries.len()], output);
+        status = written.err().map_or(status, |failed| status.worst(failed));
     }
     if status == Status::Bug {
         output.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));
@@ -168,7 +172,10 @@ impl<'a> Checking<'a> {
         let (choice, budget) = (self.choice, self.budget);
         let queries = [product.query.clone()];
         let task = match product.program.is_sequential() {
-            true => Task { first: self.args.first, ..Task::new(&product.program, &queries) },
+            true => {
+                let (first, proofs) = (self.args.first, self.proofs());
+                Task { first, proofs, ..Task::new(&product.program, &queries) }
+            }
             // Of all translations only the one that asks for deadlocks has threads.
             false => Task { stuck: true, ..self.task(&product.program, &queries) },
         };
@@ -183,6 +190,14 @@ impl<'a> Checking<'a> {
         report
     }
 
+    /// Whether proofs are wanted.
+    fn proofs(&self) -> Proofs {
+        match self.args.validate || self.args.certificate.is_some() {
+            true => Proofs::Kept,
+            false => Proofs::Cheap,
+        }
+    }
+
     /// What is asked of a program, within the bounds that the user gives.
     fn task<'t>(&self, program: &'t Program, queries: &'t [Query]) -> Task<'t> {
         let prefer = match (self.args.shortest, program.is_sequential()) {
@@ -195,7 +210,8 @@ impl<'a> Checking<'a> {
             false => self.args.switches.map(Schedule::Switches).or(self.args.rounds.map(Schedule::Rounds)),
         };
         let bound = Bound { schedule, threads: None };
-        Task { program, queries, bound, prefer, first: self.args.first, stuck: false }
+        let first = self.args.first;
+        Task { bound, prefer, first, proofs: self.proofs(), ..Task::new(program, queries) }
     }
 
     fn verify(

@@ -4,12 +4,13 @@ use super::watched::named;
 use crate::args::Replay;
 use crate::guard::Guard;
 use crate::report::text::told;
-use crate::report::trace_json::{self, Writer, fingerprint};
+use crate::report::trace_json::{self, Writer};
 use crate::report::words::Words;
 use crate::{Output, Status, input};
 use postbop_engine::DEADLOCK;
 use postbop_front::Names;
 use postbop_ir::replay::{changes, deadlock};
+use postbop_ir::text::fingerprint;
 use postbop_ir::{Action, Ask, Program, Rejected, Trace, replay};
 use serde_json::Value;
 

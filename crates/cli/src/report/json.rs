@@ -24,6 +24,9 @@ pub fn facts(answer: &Answer) -> Value {
     if let Some(explored) = answer.explored.filter(|_| !verdict.is_known()) {
         object["explored"] = bound(explored);
     }
+    if matches!(verdict, Verdict::Holds { .. }) {
+        object["checked"] = json!(answer.checked);
+    }
     if let Some(vacuous) = answer.vacuous {
         object["vacuous"] = json!(vacuous);
     }

@@ -22,16 +22,22 @@ pub struct Manner<'a> {
     pub shortest: bool,
     /// How wide the names of properties are.
     pub width: usize,
+    /// Whether to say which proofs were checked.
+    pub validate: bool,
 }
 
 /// One answer: a line, and the trace of a violation.
 pub fn answer(answer: &Answer, manner: &Manner) -> String {
-    let Manner { words, detail, shortest, width } = *manner;
+    let Manner { words, detail, shortest, width, validate } = *manner;
     let name = &answer.query;
     let mut out = format!("{name:<width$}  ");
     let _ = match &answer.verdict {
         Verdict::Violated(trace) if words.is_some() => {
             writeln!(out, "violated by a run {}", words.map(|words| run(words, trace)).unwrap_or_default())
+        }
+        Verdict::Holds { .. } if validate => {
+            let checked = if answer.checked { "its proof was checked" } else { "unchecked" };
+            writeln!(out, "{}; {checked}", says(answer))
         }
         _ => writeln!(out, "{}", says(answer)),
     };
@@ -67,6 +73,27 @@ pub fn says(answer: &Answer) -> String {
         Verdict::Unknown(why) => format!("unknown: {}", unknown(why, answer.explored)),
         Verdict::Violated(_) => "violated".into(),
     }
+}
+
+/// What to try where there is no answer, as a line of its own; nothing if there is one.
+pub fn advice(answer: &Answer, engine: &str) -> String {
+    let Verdict::Unknown(why) = &answer.verdict else { return String::new() };
+    let other = match engine {
+        "auto" => "name one engine with `--engine`, such as `summary` or `sat`",
+        _ => "let `--engine auto` choose, or name another engine",
+    };
+    let fewer = if answer.explored.is_some() { "; `--switches K` asks about fewer runs" } else { "" };
+    let text = match why {
+        Why::Time(_) => format!("give it more time with `--timeout`, or {other}{fewer}"),
+        Why::Memory(_) => format!("allow more with `--memory`, or {other}{fewer}"),
+        Why::Cancelled => format!("it was interrupted before it was done; `--timeout` sets a limit beforehand{fewer}"),
+        Why::Effort => other.to_owned(),
+        Why::First => "leave out `--first` to get an answer for every property".to_owned(),
+        Why::Unsupported(_) if engine == "auto" => return String::new(),
+        Why::Unsupported(_) => "`--engine auto` chooses an engine that takes such a program, if there is one".to_owned(),
+        Why::EngineBug(_) => "please report it, with the file that was kept".to_owned(),
+    };
+    format!("        try: {text}\n")
 }
 
 /// Which threads wait at the end of a run that gets stuck, and where.

@@ -10,8 +10,7 @@
 use super::words::Words;
 use postbop_ir::replay::{Change, Changes, Completed, Waiting};
 use postbop_ir::{
-    Context, Id, Position, Program, Rejected, Repeat, Segment, SegmentId, Step, Table, ThreadId, Trace,
-    Value, VarId, text,
+    Context, Id, Position, Rejected, Repeat, Segment, SegmentId, Step, Table, ThreadId, Trace, Value, VarId,
 };
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
@@ -22,15 +21,6 @@ pub const SCHEMA: &str = "postbop-trace/2";
 /// The most steps that are written of one trace, and how many of the first and of the last of a longer one.
 pub const LONGEST: usize = 2_000_000;
 const ENDS: usize = 1_000;
-
-/// A number that tells programs apart.
-pub fn fingerprint(program: &Program) -> String {
-    // FNV-1a: no protection against malice, only against the wrong file.
-    let hash = text::print(program)
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3));
-    format!("{hash:016x}")
-}
 
 /// What is written.
 pub struct Writer<'a> {

@@ -18,6 +18,7 @@ mod interpreter;
 mod limits;
 mod liveness;
 mod mutants;
+mod proofs;
 mod question;
 mod runner;
 mod schedules;

@@ -109,6 +109,11 @@ impl<P: Clone> TargetTracker<P> {
         new
     }
 
+    /// Whether a search that ended for this reason, if not because nothing was left to do or to look for, has seen all that can be reached.
+    pub fn has_seen_all(&self, stopped: Option<&Why>) -> bool {
+        stopped.is_none() && !self.is_over()
+    }
+
     /// Tells what is known of each query, given why the search ended, if not because nothing was left to do. A target that
     /// was reached but for whose trace there was no time is unknown: no violation without a trace.
     pub fn tell(

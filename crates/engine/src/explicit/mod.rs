@@ -27,6 +27,7 @@ mod around;
 mod cycles;
 mod fair;
 mod history;
+mod proof;
 mod search;
 mod shortest;
 mod store;

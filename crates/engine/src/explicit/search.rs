@@ -5,6 +5,7 @@
 //! [`Order`] of the search: [`super::any`] or [`super::shortest`].
 
 use super::history::Recorded;
+use super::proof::proof;
 use super::store::{NO_ROW, Parent, Store};
 use crate::budget::{Budget, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
@@ -14,7 +15,7 @@ use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::verdict::{Stats, Why};
-use postbop_ir::{EdgeId, Length, LocId, Task};
+use postbop_ir::{EdgeId, Length, LocId, Proofs, Task};
 use postbop_kit::rows::Full;
 
 /// How much work is done between two looks at the budget.
@@ -74,6 +75,7 @@ pub(super) struct Search<'m, 'a, O> {
     pub work: Vec<WorkItem>,
     pub targets: TargetTracker<u32>,
     pub order: O,
+    proofs: Proofs,
     resumed: Vec<u64>,
 }
 
@@ -104,6 +106,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             work: Vec::new(),
             targets: TargetTracker::new(task),
             order: O::new(task),
+            proofs: task.proofs,
             resumed: Vec::new(),
         }
     }
@@ -304,6 +307,12 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         let stats = self.stats();
         if !may_tell(stopped.as_ref(), self.targets.found(), self.expander.work, budget) {
             return stats;
+        }
+        if self.proofs != Proofs::Unwanted
+            && self.targets.has_seen_all(stopped.as_ref())
+            && let Ok(proof) = proof(self.machine, &self.store, budget)
+        {
+            listener.proof(proof, self.expander.work);
         }
         let mut history = Recorded { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut history, budget);

@@ -128,6 +128,12 @@ impl Store {
         (head & (ENTRY | SUSPENSION) == 0).then_some(LocId(head as u32))
     }
 
+    /// If a row is an entry, its number, and the values that its procedure was entered with.
+    pub fn entry_row(&self, row: u32) -> Option<(u32, &[u64])> {
+        let found = self.rows.row(row);
+        (found[0] & ENTRY != 0).then(|| (self.parents[row as usize].from, &found[1..]))
+    }
+
     /// The valuation of a context.
     pub fn valuation(&self, context: u32) -> &[u64] {
         &self.rows.row(context)[1..]

@@ -49,7 +49,7 @@ use super::draft::{Draft, Made};
 use super::fold::Folder;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
-use postbop_ir::trace::Known;
+use postbop_ir::trace::Known as Entered;
 use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
@@ -72,7 +72,18 @@ impl Stored {
         };
         std::mem::replace(self, joined) != joined
     }
+
+    /// The number, if it is always the same.
+    fn always(self) -> Option<Value> {
+        match self {
+            Stored::Always(value) => Some(value),
+            _ => None,
+        }
+    }
 }
+
+/// What is stored in each variable, and returned as each result of each procedure.
+type Everything = (Table<VarId, Stored>, Table<ProcId, Vec<Stored>>);
 
 /// After so many passes over all edges the analysis gives up. What is known by then may claim too much, so no variable at all is
 /// taken for a constant.
@@ -84,7 +95,18 @@ pub struct Constants {
     /// How many there are.
     pub count: usize,
     /// For each procedure the constants that are live at its entry, with their values.
-    pub entries: HashMap<ProcId, Known>,
+    pub entries: HashMap<ProcId, Entered>,
+    /// What they are.
+    pub known: Known,
+}
+
+/// The values of constants.
+#[derive(Default)]
+pub struct Known {
+    /// Variables.
+    pub vars: HashMap<VarId, Value>,
+    /// Results of procedures, by their position.
+    pub results: HashMap<(ProcId, usize), Value>,
 }
 
 /// Replaces constants by their values.
@@ -93,13 +115,13 @@ pub fn constants(draft: &mut Draft) -> Constants {
     // First as if no initial value mattered, which is cheap: it needs no liveness. If no edge reads a constant even so, none
     // does when initial values count too.
     let nothing = Table::filled(program.vars().len(), Stored::Nothing);
-    if !fixpoint(draft, nothing).is_some_and(|stored| reads_constant(draft, &stored)) {
+    if !fixpoint(draft, nothing).is_some_and(|(stored, _)| reads_constant(draft, &stored)) {
         return Constants::default();
     }
     let scopes = Scopes::new(program);
     let live = Live::new(program, &scopes);
     let stored = fixpoint(draft, arbitrary(program, &scopes, &live));
-    let Some(stored) = stored.filter(|stored| reads_constant(draft, stored)) else {
+    let Some((stored, results)) = stored.filter(|(stored, _)| reads_constant(draft, stored)) else {
         return Constants::default();
     };
     for arc in 0..draft.arcs.len() as u32 {
@@ -107,8 +129,13 @@ pub fn constants(draft: &mut Draft) -> Constants {
             rewrite(draft, arc, &stored);
         }
     }
-    let count = stored.iter().filter(|stored| matches!(stored, Stored::Always(_))).count();
-    Constants { count, entries: entries(program, &scopes, &live, &stored) }
+    let vars: HashMap<VarId, Value> =
+        stored.pairs().filter_map(|(var, stored)| Some((var, stored.always()?))).collect();
+    let of_procs =
+        results.pairs().flat_map(|(proc, results)| results.iter().enumerate().map(move |at| (proc, at)));
+    let results = of_procs.filter_map(|(proc, (at, stored))| Some(((proc, at), stored.always()?))).collect();
+    let entries = entries(program, &scopes, &live, &stored);
+    Constants { count: vars.len(), entries, known: Known { vars, results } }
 }
 
 /// What is stored before the first edge: various numbers in each variable whose initial value can matter.
@@ -128,7 +155,7 @@ fn arbitrary(program: &Program, scopes: &Scopes, live: &Live) -> Table<VarId, St
 
 /// What is stored in each variable by all edges together, beginning with what is given. None if that takes more than
 /// [`MOST_PASSES`].
-fn fixpoint(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<VarId, Stored>> {
+fn fixpoint(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Everything> {
     let program = draft.task.program;
     let mut results: Table<ProcId, Vec<Stored>> =
         program.procs().iter().map(|proc| vec![Stored::Nothing; proc.results.len()]).collect();
@@ -164,7 +191,7 @@ fn fixpoint(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Table<Var
             }
         }
         if !changed {
-            return Some(stored);
+            return Some((stored, results));
         }
     }
     None
@@ -265,7 +292,7 @@ fn entries(
     scopes: &Scopes,
     live: &Live,
     stored: &Table<VarId, Stored>,
-) -> HashMap<ProcId, Known> {
+) -> HashMap<ProcId, Entered> {
     let mut entries = HashMap::default();
     for (id, proc) in program.procs().pairs() {
         let fields = bits::members(live.at(program, proc.entry));
@@ -276,7 +303,7 @@ fn entries(
                 _ => None,
             }
         });
-        let mut known: Known = known.collect();
+        let mut known: Entered = known.collect();
         known.sort_unstable();
         if !known.is_empty() {
             entries.insert(id, known);

@@ -8,6 +8,7 @@
 
 use super::action::{blocks, is_skip};
 use super::edge_map::{EdgeMap, SourceEdge};
+use super::loc_map::LocMap;
 use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Query, Span, Task, Var};
 use smallvec::SmallVec;
 
@@ -70,8 +71,8 @@ pub struct Draft<'a> {
     pub reachable: [Option<Vec<bool>>; 2],
     /// For each query whether the first look left every way to its guard.
     pub whole: Vec<bool>,
-    /// Locations from which control can get to a target, at the last look.
-    pub relevant: Option<Vec<bool>>,
+    /// Locations from which control can get to a target, at the first look and at the last one.
+    pub relevant: [Option<Vec<bool>>; 2],
 }
 
 impl<'a> Draft<'a> {
@@ -106,7 +107,7 @@ impl<'a> Draft<'a> {
             fixed,
             reachable: [None, None],
             whole: vec![false; task.queries.len()],
-            relevant: None,
+            relevant: [None, None],
         }
     }
 
@@ -275,7 +276,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The program as drawn, its targets, and the way back.
-    pub fn finish(mut self) -> (Program, Vec<Query>, EdgeMap) {
+    pub fn finish(mut self) -> (Program, Vec<Query>, EdgeMap, LocMap) {
         let program = self.task.program;
         let mut kept = std::mem::take(&mut self.fixed);
         let mut count = 0;
@@ -307,15 +308,16 @@ impl<'a> Draft<'a> {
             ..Query::reach(&query.name, moved(query.locs()))
         });
         let queries = queries.collect();
+        let [reachable, relevant] = [&mut self.reachable, &mut self.relevant].map(std::mem::take);
         let edge_map = self.draw(&mut builder, &places);
         let reduced = builder.finish(program.main());
-        (reduced, queries, edge_map)
+        (reduced, queries, edge_map, LocMap { places, reachable, relevant })
     }
 
     /// Whether control can get to a guard from which no target is left to be reached: then the ways to it were dropped, and
     /// say nothing about runs.
     fn is_decided(&self, at: usize, query: &Query) -> bool {
-        let relevant = |loc: LocId| self.relevant.as_ref().is_none_or(|relevant| relevant[loc.index()]);
+        let relevant = |loc: LocId| self.relevant[1].as_ref().is_none_or(|relevant| relevant[loc.index()]);
         query.guard.iter().any(|&loc| self.is_reachable(at, loc) && !relevant(loc))
     }
 

@@ -5,8 +5,8 @@
 //! Engines pay for every location and every edge. Before one is asked, the program is made smaller: edges that are
 //! on no run to a target are dropped ([`prune`]), constants are propagated ([`constants`]), and edges that always
 //! follow each other become one ([`compose`]). Every edge of the smaller program remembers the run of edges that it
-//! stands for, so a trace of the smaller program can be written as a trace of the larger one ([`lift`]), on which
-//! it is replayed.
+//! stands for, so a trace of the smaller program can be written as a trace of the larger one ([`edge_map`]), on which
+//! it is replayed; and what became of every location is remembered too, for proofs ([`loc_map`]).
 //!
 //! Procedures and variables keep their ids; locations and edges are numbered anew.
 //!
@@ -25,15 +25,18 @@ mod constants;
 mod draft;
 mod edge_map;
 pub mod fold;
+mod loc_map;
 mod prune;
 #[cfg(test)]
 mod tests;
 
 use crate::budget::Stopwatch;
 use crate::verdict::Stats;
+use constants::Known;
 use draft::Draft;
 use edge_map::EdgeMap;
-use postbop_ir::{Bound, Expr, Op, Prefer, Program, Query, Task, Trace};
+use loc_map::LocMap;
+use postbop_ir::{Expr, Op, Prefer, Program, Proof, Proofs, Query, Task, Trace};
 
 /// A smaller program, and how its traces are read.
 pub struct Reduced {
@@ -41,9 +44,11 @@ pub struct Reduced {
     queries: Vec<Query>,
     /// For each query whether it has a guard that no run reaches, whatever its target.
     pub unreachable: Vec<bool>,
-    prefer: Prefer,
-    first: bool,
+    /// What else the task asks for.
+    asked: (Prefer, bool, Proofs),
     lift: EdgeMap,
+    locs: LocMap,
+    known: Known,
     /// How much smaller it is, and what that took.
     pub stats: Stats,
 }
@@ -75,8 +80,9 @@ pub fn reduce(task: &Task) -> Reduced {
         compose::compose(&mut draft);
     }
     let unreachable = draft.unreachable();
-    let (program, queries, mut lift) = draft.finish();
+    let (program, queries, mut lift, locs) = draft.finish();
     lift.entries = constants.entries;
+    let known = constants.known;
     stopwatch.lap("reduce_us");
     let mut stats = Stats::from([
         ("locations", task.program.locs().len() as u64),
@@ -86,20 +92,28 @@ pub fn reduce(task: &Task) -> Reduced {
         ("constants", constants.count as u64),
     ]);
     stats.extend(stopwatch.laps());
-    Reduced { program, queries, unreachable, prefer: task.prefer, first: task.first, lift, stats }
+    Reduced {
+        program,
+        queries,
+        unreachable,
+        asked: (task.prefer, task.first, task.proofs),
+        lift,
+        locs,
+        known,
+        stats,
+    }
 }
 
 impl Reduced {
     /// The same questions about the smaller program.
     pub fn task(&self) -> Task<'_> {
-        Task {
-            stuck: false,
-            program: &self.program,
-            queries: &self.queries,
-            bound: Bound::NONE,
-            prefer: self.prefer,
-            first: self.first,
-        }
+        let (prefer, first, proofs) = self.asked;
+        Task { prefer, first, proofs, ..Task::new(&self.program, &self.queries) }
+    }
+
+    /// A proof about the smaller program as one about the program as written, which is this one.
+    pub fn prove(&self, written: &Program, proof: Proof) -> Proof {
+        self.locs.proof(written, &self.program, &self.known, proof)
     }
 
     /// A trace of the smaller program as one of the program as written.

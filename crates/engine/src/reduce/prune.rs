@@ -31,9 +31,10 @@ pub fn prune(draft: &mut Draft) {
         let kept = |loc: &LocId| relevant[loc.index()] || !reachable[loc.index()];
         draft.whole = draft.task.queries.iter().map(|query| query.guard.iter().all(kept)).collect();
         draft.reachable[0] = Some(reachable.clone());
+        draft.relevant[0] = Some(relevant.clone());
     }
     draft.reachable[1] = Some(reachable);
-    draft.relevant = Some(relevant);
+    draft.relevant[1] = Some(relevant);
 }
 
 /// The locations to which control can get.

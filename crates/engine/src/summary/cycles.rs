@@ -293,13 +293,14 @@ mod tests {
     use crate::engine::{Engine, Finding, Listener};
     use crate::summary::{Reordered, Summary};
     use postbop_front::Options;
-    use postbop_ir::{Query, Task};
+    use postbop_ir::{Proof, Query, Task};
 
     /// Which queries are said to hold.
     struct Held(Vec<bool>);
 
     impl Listener for Held {
         fn guarded(&mut self, _: usize) {}
+        fn proof(&mut self, _: Proof, _: u64) {}
         fn progress(&mut self, _: Tick) {}
         fn settle(&mut self, query: usize, finding: Finding) {
             self.0[query] = matches!(finding, Finding::Holds { .. });

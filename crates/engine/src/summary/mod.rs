@@ -21,6 +21,7 @@
 //! * A trace is found by walking back through the parts as they arrived ([`history`]); a shortest one by letting them
 //!   arrive in the order of their distance ([`shortest`]).
 //! * Of runs that go on for ever it proves that there are none ([`cycles`]).
+//! * What was reached is handed over as a proof ([`proof`]).
 //!
 //! # Cost
 //!
@@ -32,6 +33,7 @@ mod cycles;
 mod history;
 mod leap;
 mod order;
+mod proof;
 mod room;
 mod shortest;
 mod solve;

@@ -27,7 +27,7 @@ use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
-use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
+use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Proofs, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
@@ -390,6 +390,12 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         let stats = self.stats(meter);
         if !may_tell(stopped.as_ref(), self.targets.found(), meter.work(), budget) {
             return stats;
+        }
+        if self.task.proofs != Proofs::Unwanted
+            && self.targets.has_seen_all(stopped.as_ref())
+            && let Ok(proof) = self.proof(budget)
+        {
+            listener.proof(proof, meter.work());
         }
         let machine = self.encoder.machine;
         self.encoder.bdd.forget_plans();

@@ -3,7 +3,7 @@
 //! [`super::product`] and [`super::sequential`] make such programs. Their traces are read by [`super::back`], by what each edge
 //! stands for.
 
-use postbop_ir::{Bound, EdgeId, Prefer, Program, Query, Table, Task, ThreadId, VarId};
+use postbop_ir::{EdgeId, Program, Query, Table, Task, ThreadId, VarId};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What an edge of a translation stands for.
@@ -41,6 +41,6 @@ impl Translation {
     /// The same questions about the sequential program.
     pub fn task(&self, first: bool) -> Task<'_> {
         let Translation { program, queries, .. } = self;
-        Task { program, queries, bound: Bound::NONE, prefer: Prefer::Any, first, stuck: false }
+        Task { first, ..Task::new(program, queries) }
     }
 }

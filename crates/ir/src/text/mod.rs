@@ -22,10 +22,12 @@
 mod parse;
 mod print;
 
+pub(crate) use parse::Words;
 #[cfg(test)]
 pub(crate) use parse::builder;
 pub use parse::{ParseError, parse};
-pub use print::{print, print_action};
+pub(crate) use print::quoted;
+pub use print::{fingerprint, print, print_action};
 
 #[cfg(test)]
 mod tests {

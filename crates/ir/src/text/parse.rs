@@ -183,12 +183,12 @@ enum Word<'a> {
 }
 
 /// What is left of a line.
-struct Words<'a> {
-    rest: &'a str,
+pub(crate) struct Words<'a> {
+    pub rest: &'a str,
 }
 
 impl<'a> Words<'a> {
-    fn peek(&mut self) -> Option<char> {
+    pub fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
     }
@@ -228,33 +228,33 @@ impl<'a> Words<'a> {
         Err("a string does not end".into())
     }
 
-    fn plain(&mut self) -> Result<&'a str, String> {
+    pub fn plain(&mut self) -> Result<&'a str, String> {
         match self.next()? {
             Some(Word::Plain(word)) => Ok(word),
             _ => Err("expected a word".into()),
         }
     }
 
-    fn string(&mut self) -> Result<String, String> {
+    pub fn string(&mut self) -> Result<String, String> {
         match self.next()? {
             Some(Word::String(string)) => Ok(string),
             _ => Err("expected a string".into()),
         }
     }
 
-    fn after(&mut self, expected: &str) -> Result<&mut Self, String> {
+    pub fn after(&mut self, expected: &str) -> Result<&mut Self, String> {
         match self.plain()? {
             word if word == expected => Ok(self),
             word => Err(format!("expected `{expected}`, found `{word}`")),
         }
     }
 
-    fn number(&mut self) -> Result<usize, String> {
+    pub fn number(&mut self) -> Result<usize, String> {
         let word = self.plain()?;
         word.parse().map_err(|_| format!("`{word}` is not a number"))
     }
 
-    fn id<I: Id>(&mut self, prefix: &str) -> Result<I, String> {
+    pub fn id<I: Id>(&mut self, prefix: &str) -> Result<I, String> {
         id(self.plain()?, prefix)
     }
 

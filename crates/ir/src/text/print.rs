@@ -14,6 +14,15 @@ pub fn print(program: &Program) -> String {
     out
 }
 
+/// A number that tells programs apart: no protection against malice, only against the wrong file.
+pub fn fingerprint(program: &Program) -> String {
+    // FNV-1a.
+    let hash = print(program)
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ byte as u64).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}")
+}
+
 /// The textual form of an action.
 pub fn print_action(of: &Action) -> String {
     let mut out = String::new();
@@ -86,7 +95,7 @@ fn range(span: Span) -> String {
     }
 }
 
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let mut out = String::from("\"");
     for c in name.chars() {
         match c {

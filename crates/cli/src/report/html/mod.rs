@@ -80,7 +80,7 @@ impl Page {
     }
 
     /// Writes the rest.
-    pub fn finish(mut self, report: &Report, input: &Input) -> io::Result<()> {
+    pub fn finish(mut self, report: &Report, input: &Input, engine: &str) -> io::Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -91,6 +91,7 @@ impl Page {
             .map(|answer| {
                 let mut property = json::facts(answer);
                 property["says"] = json!(text::says(answer));
+                property["advice"] = json!(text::advice(answer, engine).trim());
                 if let Some((trace, says)) = traces.get_mut(&answer.query).and_then(VecDeque::pop_front) {
                     (property["trace"], property["says"]) = (json!(trace), json!(says));
                 }

@@ -1,0 +1,92 @@
+//! Room `cli/commands`: `postbop validate`, and `check --certificate`, which writes what it reads.
+
+use crate::args::Validate;
+use crate::guard::Guard;
+use crate::input::{self, Input};
+use crate::{Output, Status};
+use postbop_engine::{Answer as Found, Verdict};
+use postbop_front::Names;
+use postbop_ir::Ask;
+use postbop_ir::proof::{Certificate, parse, print};
+use postbop_validate::{Answer, validate};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Checks a proof against a program. No engine is asked.
+pub fn run(args: &Validate, output: &mut Output) -> Status {
+    let input = match input::read(&args.source, output) {
+        Ok(input) => input,
+        Err(status) => return status,
+    };
+    let _guard = Guard::new(output.limits);
+    let bytes = match input::bytes(&args.proof, output) {
+        Ok(bytes) => bytes,
+        Err(status) => return status,
+    };
+    match answer(&input, &String::from_utf8_lossy(&bytes)) {
+        Err(message) => {
+            output.error(&format!("{}: {message}", args.proof.display()));
+            Status::BadInput
+        }
+        Ok((names, answer)) => {
+            let (word, status) = match answer {
+                Answer::Valid => ("valid".to_owned(), Status::Good),
+                Answer::Invalid(flaw) => (format!("invalid {flaw}"), Status::Violated),
+                Answer::CannotTell(why) => (format!("cannot tell: {why}"), Status::Unknown),
+            };
+            names.iter().for_each(|name| output.out.push_str(&format!("{name}  {word}\n")));
+            status
+        }
+    }
+}
+
+/// The names of the properties that a certificate is about, and whether it proves them. `Err` says why it is none.
+fn answer(input: &Input, text: &str) -> Result<(Vec<String>, Answer), String> {
+    let certificate = parse(&input.program, text).map_err(|error| error.to_string())?;
+    let names = Names::new(&input.program, input.text());
+    let mut targets = Vec::new();
+    for name in &certificate.properties {
+        match names.property(name)?.ask {
+            Ask::Reach(locs) => targets.extend(locs),
+            Ask::Recur(_) => return Err(format!("{name} is not about what can be reached")),
+        }
+    }
+    if certificate.properties.is_empty() {
+        return Err("it names no property".into());
+    }
+    // No run is ever at the exit of a procedure that was called: a return leads on at once.
+    let main = input.program.procs()[input.program.main()].exit;
+    targets.retain(|&loc| !input.program.is_exit(loc) || loc == main);
+    let answer = validate(&input.program, &certificate.proof, &targets, &|_| true);
+    Ok((certificate.properties, answer))
+}
+
+/// Writes the proof of the properties that hold, all by the same proof, to a file.
+pub fn write(path: &Path, input: &Input, answers: &[Found], output: &mut Output) -> Result<(), Status> {
+    let mut proof = None;
+    let mut properties = Vec::new();
+    for answer in answers {
+        if let Verdict::Holds { proof: Some(shown), .. } = &answer.verdict {
+            let shared = proof.get_or_insert_with(|| Arc::clone(shown));
+            match Arc::ptr_eq(shared, shown) {
+                true => properties.push(answer.query.clone()),
+                false => output.err.push_str(&format!(
+                    "warning: {} has a proof of its own; write it with `--target {0}`\n",
+                    answer.query
+                )),
+            }
+        }
+    }
+    let Some(proof) = proof else {
+        output.err.push_str(&format!(
+            "warning: {} was not written: no property that holds has a proof; `--engine summary` writes proofs\n",
+            path.display()
+        ));
+        return Ok(());
+    };
+    let certificate = Certificate { properties, proof: Arc::unwrap_or_clone(proof) };
+    std::fs::write(path, print(&input.program, &certificate)).map_err(|error| {
+        output.error(&format!("{}: {error}", path.display()));
+        Status::BadInput
+    })
+}

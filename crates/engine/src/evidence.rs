@@ -1,0 +1,96 @@
+//! Room `engine`: proofs of what holds, checked before they are believed.
+//!
+//! An engine that writes proofs hands one over before it says what holds. It is brought back to the program as written, and the checker
+//! ([`postbop_validate`]), which knows nothing of engines, sees whether its sets are closed: once, however many properties the proof is for. A property then holds
+//! if the sets at its targets are empty. A proof that is wrong means that the engine may be, and its verdict is not told. A proof that
+//! cannot be checked, or takes too long to, leaves the verdict as it would be without one: *unchecked*.
+//!
+//! # Cost
+//!
+//! Unless proofs are asked for, a check may do as much work as the engine did, and a little more; its units, a node of a set and an eighth of a step of the
+//! solver, take about as long as those of engines. Work is counted, not time, so that it does not depend on the machine what is checked.
+
+use crate::budget::Budget;
+use crate::verdict::Why;
+use postbop_ir::proof::Ref;
+use postbop_ir::{Program, Proof, Proofs, Query};
+use postbop_validate::{Checker, Flaw, Stop};
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What a check may cost where it was not asked for: so much, and so much for each edge of the program.
+const LEAST: (u64, u64) = (20_000, 20);
+
+/// What shows that a property holds.
+#[derive(Clone, Default)]
+pub struct Evidence {
+    /// The proof, if it is kept.
+    pub proof: Option<Arc<Proof>>,
+    /// Whether it was checked.
+    pub checked: bool,
+}
+
+impl Evidence {
+    /// That nothing is to be reached is shown by any closed sets.
+    pub fn of_nothing(program: &Program, proofs: Proofs) -> Self {
+        let proof = (proofs == Proofs::Kept).then(|| Arc::new(Proof::trivial(program)));
+        Evidence { proof, checked: proofs != Proofs::Unwanted }
+    }
+}
+
+/// A proof about the program as written, and what the checker says of it.
+pub struct Examined {
+    proof: Arc<Proof>,
+    kept: bool,
+    closed: Result<(), Stop>,
+}
+
+impl Examined {
+    /// Checks a proof which an engine found with so much work.
+    pub fn new(program: &Program, proof: Proof, proofs: Proofs, work: u64, budget: &Budget) -> Self {
+        let most = match proofs {
+            Proofs::Kept => u64::MAX,
+            _ => work + LEAST.0 + LEAST.1 * program.edges().len() as u64,
+        };
+        let done = Cell::new(0);
+        let goes_on = |more: u64| {
+            done.set(done.get() + more);
+            done.get() <= most && budget.check_writing().is_ok()
+        };
+        let closed = match Checker::new(program, &proof, &[], &goes_on) {
+            Ok(mut checker) => checker.closed(),
+            Err(why) => Err(Stop::Unknown(why)),
+        };
+        Examined { proof: Arc::new(proof), kept: proofs == Proofs::Kept, closed }
+    }
+
+    /// What the proof shows of a property. `Err` if the proof is wrong.
+    pub fn of(&self, program: &Program, query: &Query) -> Result<Evidence, Why> {
+        let wrong = |flaw: &Flaw| Why::EngineBug(format!("a proof is not valid: {flaw}"));
+        let excluded = match &self.closed {
+            Err(stop) => Err(stop.clone()),
+            Ok(()) => self.excludes(program, query),
+        };
+        match excluded {
+            Err(Stop::Flaw(flaw)) => Err(wrong(&flaw)),
+            other => {
+                let proof = self.kept.then(|| Arc::clone(&self.proof));
+                Ok(Evidence { proof, checked: other.is_ok() })
+            }
+        }
+    }
+
+    /// Whether the sets at the targets of a property are empty.
+    fn excludes(&self, program: &Program, query: &Query) -> Result<(), Stop> {
+        if query.locs().iter().all(|&loc| self.proof.sets[loc] == Some(Ref::FALSE)) {
+            return Ok(());
+        }
+        let mut checker = Checker::new(program, &self.proof, &[], &|_| true).map_err(Stop::Unknown)?;
+        query.locs().iter().try_for_each(|&loc| checker.excludes(loc))
+    }
+
+    /// How many nodes the proof has.
+    pub fn size(&self) -> usize {
+        self.proof.nodes().len()
+    }
+}

@@ -1,0 +1,318 @@
+//! Room `validate`: edges on symbolic values.
+//!
+//! A run of edges starts at a location of a procedure with arbitrary values: an input for each bit of each variable, at the entry of the activation and now. A
+//! variable that the procedure cannot write has the same inputs for both. Along the run values become functions of these inputs, of choices, and
+//! of what calls leave behind, which is arbitrary too; the [`Run`] keeps what is known about all of them.
+//!
+//! Inputs are made when they are first asked for. An edge is never taken twice in a run, so an edge tells its choices and its calls from all others.
+
+use crate::gates::{Bits, Gates, Lit, constant};
+use crate::modified::Modified;
+use postbop_ir::proof::{Node, Place, Proof, Ref};
+use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Scope, Table, Type, VarId};
+use std::collections::HashMap;
+
+/// What an input stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Source {
+    /// A value that a set speaks of, where the run starts.
+    Start(Place),
+    /// A choice of an edge, by its number.
+    Choice(EdgeId, u32),
+    /// A local of the callee of an edge when it is entered.
+    Inside(EdgeId, VarId),
+    /// A value when the callee of an edge returns.
+    Back(EdgeId, Place),
+}
+
+/// A set that speaks of something that is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfScope(pub Place);
+
+/// A run of edges from a location.
+#[derive(Clone, Default)]
+pub struct Run {
+    /// The variables that have changed since, with their values, in order.
+    changed: Vec<(VarId, Bits)>,
+    /// What must be true for the run to be one.
+    pub conditions: Vec<Lit>,
+}
+
+/// The call that an edge makes at the end of a run.
+pub struct Call {
+    edge: EdgeId,
+    callee: ProcId,
+    args: Vec<Bits>,
+}
+
+/// What the places of a set mean.
+pub enum Meaning<'r> {
+    /// At the start of a program: nothing has changed since the entry.
+    Begun,
+    /// At the end of a run; with results if that is the exit.
+    Here(&'r Run, &'r [Bits]),
+    /// At the entry of a callee.
+    Entering(&'r Run, &'r Call),
+    /// At the exit of a callee.
+    Leaving(&'r Run, &'r Call),
+}
+
+/// Gates, and what their inputs stand for.
+pub struct Executor<'a> {
+    program: &'a Program,
+    modified: Modified,
+    /// All gates.
+    pub gates: Gates,
+    inputs: HashMap<Source, Bits>,
+    /// The position of each local among its procedure's.
+    position: Table<VarId, usize>,
+    /// For each node of the proof the function that it is under the meaning of this number.
+    made: Vec<(u32, Lit)>,
+    meanings: u32,
+}
+
+impl<'a> Executor<'a> {
+    /// Nothing is executed yet.
+    pub fn new(program: &'a Program, proof: &Proof) -> Self {
+        let mut position = Table::filled(program.vars().len(), 0);
+        for proc in program.procs().iter() {
+            proc.locals.iter().enumerate().for_each(|(at, &var)| position[var] = at);
+        }
+        Executor {
+            program,
+            modified: Modified::new(program),
+            gates: Gates::new(),
+            inputs: HashMap::new(),
+            position,
+            made: vec![(0, Lit::TRUE); proof.nodes().len() + 1],
+            meanings: 0,
+        }
+    }
+
+    /// Forgets all gates.
+    pub fn reset(&mut self) {
+        self.gates = Gates::new();
+        self.inputs.clear();
+    }
+
+    /// The input of a source, if there is one.
+    pub fn known(&self, source: Source) -> Option<&Bits> {
+        self.inputs.get(&source)
+    }
+
+    fn input(&mut self, source: Source, ty: Type) -> Bits {
+        let gates = &mut self.gates;
+        let make = || (0..width(ty)).map(|_| gates.input()).collect();
+        self.inputs.entry(source).or_insert_with(make).clone()
+    }
+
+    fn start(&mut self, proc: ProcId, var: VarId) -> Bits {
+        let changes = self.modified.by(self.program, proc, var);
+        let place = if changes { Place::Now(var) } else { Place::Entry(var) };
+        self.input(Source::Start(place), self.program.vars()[var].ty)
+    }
+
+    /// The value of a variable at the end of a run in a procedure.
+    fn value(&mut self, proc: ProcId, run: &Run, var: VarId) -> Bits {
+        match run.changed.binary_search_by_key(&var, |(var, _)| *var) {
+            Ok(at) => run.changed[at].1.clone(),
+            Err(_) => self.start(proc, var),
+        }
+    }
+
+    /// The value of a place, under a meaning, in a set of this procedure.
+    fn place(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
+        let (Place::Entry(var) | Place::Now(var)) = place else { return self.result(proc, meaning, place) };
+        let data = self.program.vars().get(var).ok_or(OutOfScope(place))?;
+        if data.scope != Scope::Global && data.scope != Scope::Local(proc) {
+            return Err(OutOfScope(place));
+        }
+        let now = matches!(place, Place::Now(_));
+        Ok(match meaning {
+            Meaning::Here(run, _) if now => self.value(proc, run, var),
+            Meaning::Here(..) | Meaning::Begun => self.input(Source::Start(Place::Entry(var)), data.ty),
+            Meaning::Leaving(_, call) if now && self.modified.by(self.program, proc, var) => {
+                self.input(Source::Back(call.edge, place), data.ty)
+            }
+            Meaning::Leaving(run, call) | Meaning::Entering(run, call) => match data.scope {
+                Scope::Global => {
+                    let caller = self.program.locs()[self.program.edges()[call.edge].from].proc;
+                    self.value(caller, run, var)
+                }
+                Scope::Local(_) => match call.args.get(self.position[var]) {
+                    Some(argument) => argument.clone(),
+                    None => self.input(Source::Inside(call.edge, var), data.ty),
+                },
+            },
+        })
+    }
+
+    fn result(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
+        let Place::Result(at) = place else { return Err(OutOfScope(place)) };
+        let ty = self.program.procs()[proc].results.get(at as usize).ok_or(OutOfScope(place))?;
+        match meaning {
+            Meaning::Here(_, results) => results.get(at as usize).cloned().ok_or(OutOfScope(place)),
+            Meaning::Leaving(_, call) => Ok(self.input(Source::Back(call.edge, place), *ty)),
+            Meaning::Begun | Meaning::Entering(..) => Err(OutOfScope(place)),
+        }
+    }
+
+    /// A set of a procedure under a meaning. `tick` is called for each node; work stops where it says so.
+    pub fn set(
+        &mut self,
+        proof: &Proof,
+        set: Ref,
+        proc: ProcId,
+        meaning: &Meaning,
+        tick: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Lit>, OutOfScope> {
+        self.meanings += 1;
+        let meant = self.meanings;
+        self.made[0] = (meant, Lit::TRUE);
+        let mut stack = vec![set.number() as usize];
+        while let Some(&at) = stack.last() {
+            if self.made[at].0 == meant {
+                stack.pop();
+                continue;
+            }
+            if !tick() {
+                return Ok(None);
+            }
+            let node = &proof.nodes()[at - 1];
+            let below: &[Ref] = match node {
+                Node::Bit(..) => &[],
+                Node::Ite(three) => three,
+                Node::And(all) => all,
+            };
+            let before = stack.len();
+            let missing = below.iter().map(|to| to.number() as usize).filter(|&to| self.made[to].0 != meant);
+            stack.extend(missing);
+            if stack.len() > before {
+                continue;
+            }
+            stack.pop();
+            let of = |made: &[(u32, Lit)], to: &Ref| made[to.number() as usize].1.flip(to.is_complement());
+            let lit = match node {
+                Node::Bit(place, bit) => {
+                    let bits = self.place(proc, meaning, *place)?;
+                    *bits.get(*bit as usize).ok_or(OutOfScope(*place))?
+                }
+                Node::Ite([c, a, b]) => {
+                    let (c, a, b) = (of(&self.made, c), of(&self.made, a), of(&self.made, b));
+                    self.gates.ite(c, a, b)
+                }
+                Node::And(all) => {
+                    let all = all.iter().map(|to| of(&self.made, to)).collect();
+                    self.gates.and(all)
+                }
+            };
+            self.made[at] = (meant, lit);
+        }
+        Ok(Some(self.made[set.number() as usize].1.flip(set.is_complement())))
+    }
+
+    /// Takes an edge that does not call at the end of a run. Returns the results, if it returns.
+    pub fn step(&mut self, id: EdgeId, run: &mut Run) -> Vec<Bits> {
+        let mut choices = 0;
+        match &self.program.edges()[id].action {
+            Action::Assume(condition) => {
+                let holds = self.expr(id, run, condition, &[], &mut choices);
+                run.conditions.push(holds[0]);
+            }
+            Action::Assign { targets, values, constraint } => {
+                let values: Vec<Bits> =
+                    values.iter().map(|value| self.expr(id, run, value, &[], &mut choices)).collect();
+                let new: Vec<(VarId, Bits)> = targets.iter().copied().zip(values).collect();
+                if let Some(constraint) = constraint {
+                    let holds = self.expr(id, run, constraint, &new, &mut choices);
+                    run.conditions.push(holds[0]);
+                }
+                new.into_iter().for_each(|(var, value)| run.change(var, value));
+            }
+            Action::Havoc(vars) => {
+                for (at, &var) in vars.iter().enumerate() {
+                    let any = self.input(Source::Choice(id, at as u32), self.program.vars()[var].ty);
+                    run.change(var, any);
+                }
+            }
+            Action::Return(values) => {
+                return values.iter().map(|value| self.expr(id, run, value, &[], &mut choices)).collect();
+            }
+            Action::Call { .. } => unreachable!("calls are no steps"),
+        }
+        Vec::new()
+    }
+
+    /// The call of an edge at the end of a run.
+    pub fn call(&mut self, id: EdgeId, run: &Run) -> Call {
+        let Action::Call { callee, args, .. } = &self.program.edges()[id].action else {
+            unreachable!("only calls call")
+        };
+        let mut choices = 0;
+        let args = args.iter().map(|arg| self.expr(id, run, arg, &[], &mut choices)).collect();
+        Call { edge: id, callee: *callee, args }
+    }
+
+    /// Goes on after a call has returned. What is known of its exit is for the caller to add.
+    pub fn come_back(&mut self, call: &Call, run: &mut Run) {
+        let Action::Call { results, .. } = &self.program.edges()[call.edge].action else {
+            unreachable!("only calls come back")
+        };
+        for var in self.modified.globals(call.callee) {
+            let left = self.input(Source::Back(call.edge, Place::Now(var)), self.program.vars()[var].ty);
+            run.change(var, left);
+        }
+        let types = &self.program.procs()[call.callee].results;
+        for (at, (result, &ty)) in results.iter().zip(types).enumerate() {
+            if let Some(var) = *result {
+                let value = self.input(Source::Back(call.edge, Place::Result(at as u32)), ty);
+                run.change(var, value);
+            }
+        }
+    }
+
+    /// The value of an expression of an edge.
+    fn expr(&mut self, id: EdgeId, run: &Run, expr: &Expr, new: &[(VarId, Bits)], choices: &mut u32) -> Bits {
+        let proc = self.program.locs()[self.program.edges()[id].from].proc;
+        let mut stack: Vec<(Type, Bits)> = Vec::new();
+        for &op in &expr.code {
+            let value = match op {
+                Op::Const(ty, value) => (ty, constant(width(ty), value)),
+                Op::Var(var) => (self.program.vars()[var].ty, self.value(proc, run, var)),
+                Op::Next(var) => {
+                    let next = new.iter().find(|(target, _)| *target == var);
+                    (self.program.vars()[var].ty, next.expect("only targets have new values").1.clone())
+                }
+                Op::Choice(ty) => {
+                    *choices += 1;
+                    (ty, self.input(Source::Choice(id, *choices - 1), ty))
+                }
+                op => {
+                    let operands = stack.split_off(stack.len() - op.arity());
+                    self.gates.apply(op, &operands)
+                }
+            };
+            stack.push(value);
+        }
+        stack.pop().expect("an expression is not empty").1
+    }
+}
+
+impl Run {
+    fn change(&mut self, var: VarId, value: Bits) {
+        match self.changed.binary_search_by_key(&var, |(var, _)| *var) {
+            Ok(at) => self.changed[at].1 = value,
+            Err(at) => self.changed.insert(at, (var, value)),
+        }
+    }
+}
+
+/// The bits of a type. Programs with unbounded integers are refused before.
+fn width(ty: Type) -> u8 {
+    ty.bits().expect("bounded types only")
+}
+
+/// The variables in scope in a procedure.
+pub fn in_scope(program: &Program, proc: ProcId) -> impl Iterator<Item = VarId> + '_ {
+    program.globals().chain(program.procs()[proc].locals.iter().copied())
+}

@@ -1,0 +1,163 @@
+//! Room `validate`: whether gates can be true together.
+//!
+//! The solver is `batsat`, a descendant of MiniSat. It hears of a gate when a question first needs it \[tseitin\], and keeps what it
+//! learned for the next question. One that has heard of many gates is slower than a new one: then a new one is begun.
+
+use crate::gates::{Gate, Gates, Lit};
+use batsat::{Callbacks, SolverInterface, lbool};
+use std::cell::Cell;
+
+/// Asked now and then whether the work may go on, after so much more of it.
+pub type GoesOn<'g> = &'g dyn Fn(u64) -> bool;
+
+/// How many steps of the solver there are between two questions, and of how many propagations one unit of work is.
+const PATIENCE: u64 = 64;
+const PROPAGATIONS: u64 = 16;
+
+/// A new solver is begun when the old one has so many variables, and so many times as many as its first question needed: it decides about all of them,
+/// also about those that have nothing to do with the question.
+const MANY: usize = 1 << 9;
+const TIMES: usize = 4;
+
+struct Watch<'g> {
+    goes_on: GoesOn<'g>,
+    steps: Cell<u64>,
+    stopped: Cell<bool>,
+}
+
+impl Callbacks for Watch<'_> {
+    fn stop(&self) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE) {
+            self.stopped.set(true);
+        }
+        self.stopped.get()
+    }
+}
+
+/// A solver for gates.
+pub struct Solver<'g> {
+    goes_on: GoesOn<'g>,
+    inner: batsat::Solver<Watch<'g>>,
+    /// The variable of each gate that it knows.
+    known: Vec<Option<batsat::Lit>>,
+    variables: usize,
+    /// A new one is begun when there are more.
+    most: usize,
+}
+
+/// What the solver says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Together {
+    /// They can.
+    Possible,
+    /// They cannot.
+    Impossible,
+    /// The work was called off.
+    Stopped,
+}
+
+fn begin(goes_on: GoesOn) -> batsat::Solver<Watch> {
+    let watch = Watch { goes_on, steps: Cell::new(0), stopped: Cell::new(false) };
+    batsat::Solver::new(batsat::SolverOpts::default(), watch)
+}
+
+impl<'g> Solver<'g> {
+    /// A solver that knows nothing.
+    pub fn new(goes_on: GoesOn<'g>) -> Self {
+        Solver { goes_on, inner: begin(goes_on), known: Vec::new(), variables: 0, most: 0 }
+    }
+
+    /// Forgets all gates.
+    pub fn reset(&mut self) {
+        *self = Solver::new(self.goes_on);
+    }
+
+    /// Whether all these can be true together.
+    pub fn together(&mut self, gates: &Gates, all: &[Lit]) -> Together {
+        if self.variables > self.most {
+            self.reset();
+        }
+        let assumed: Vec<batsat::Lit> = all.iter().map(|&lit| self.literal(gates, lit)).collect();
+        self.most = self.most.max(MANY).max(if self.most == 0 { TIMES * self.variables } else { 0 });
+        let before = self.inner.num_propagations();
+        let answer = self.inner.solve_limited(&assumed);
+        let propagations = self.inner.num_propagations() - before;
+        if !(self.goes_on)(1 + propagations / PROPAGATIONS) {
+            return Together::Stopped;
+        }
+        match answer {
+            answer if answer == lbool::TRUE => Together::Possible,
+            answer if answer == lbool::FALSE => Together::Impossible,
+            _ => Together::Stopped,
+        }
+    }
+
+    /// After [`Together::Possible`]: whether one is true there. What does not matter is false.
+    pub fn value(&self, lit: Lit) -> bool {
+        if lit.gate() == 0 {
+            return lit == Lit::TRUE;
+        }
+        let known = self.known.get(lit.gate()).copied().flatten();
+        known.is_some_and(|known| self.inner.value_lit(known) == lbool::TRUE) != lit.is_negated()
+    }
+
+    /// The literal of a gate, which becomes known with all below it.
+    fn literal(&mut self, gates: &Gates, lit: Lit) -> batsat::Lit {
+        self.known.resize(gates.len().max(self.known.len()), None);
+        let mut stack = vec![lit.gate()];
+        while let Some(&at) = stack.last() {
+            if self.known[at].is_some() {
+                stack.pop();
+                continue;
+            }
+            let below: &[Lit] = match gates.gate(at) {
+                Gate::Input => &[],
+                Gate::And(all) => all,
+                Gate::Ite(three) => three,
+            };
+            let before = stack.len();
+            stack.extend(below.iter().map(|lit| lit.gate()).filter(|&to| self.known[to].is_none()));
+            if stack.len() == before {
+                stack.pop();
+                self.define(gates, at);
+            }
+        }
+        self.of(lit)
+    }
+
+    fn of(&self, lit: Lit) -> batsat::Lit {
+        let known = self.known[lit.gate()].expect("gates below are known first");
+        if lit.is_negated() { !known } else { known }
+    }
+
+    /// Gives a gate a variable, and says what it computes.
+    fn define(&mut self, gates: &Gates, at: usize) {
+        let own = batsat::Lit::new(self.inner.new_var_default(), true);
+        self.variables += 1;
+        self.known[at] = Some(own);
+        match gates.gate(at) {
+            Gate::Input if at == 0 => self.clause(vec![own]),
+            Gate::Input => {}
+            Gate::And(all) => {
+                let all: Vec<batsat::Lit> = all.iter().map(|&lit| self.of(lit)).collect();
+                all.iter().for_each(|&one| self.clause(vec![!own, one]));
+                self.clause(all.into_iter().map(|one| !one).chain([own]).collect());
+            }
+            &Gate::Ite([c, a, b]) => {
+                let (c, a, b) = (self.of(c), self.of(a), self.of(b));
+                self.clause(vec![!c, !a, own]);
+                self.clause(vec![!c, a, !own]);
+                self.clause(vec![c, !b, own]);
+                self.clause(vec![c, b, !own]);
+                // These follow, but the solver sees less without them.
+                self.clause(vec![!a, !b, own]);
+                self.clause(vec![a, b, !own]);
+            }
+        }
+    }
+
+    fn clause(&mut self, mut literals: Vec<batsat::Lit>) {
+        self.inner.add_clause_reuse(&mut literals);
+    }
+}

@@ -1,0 +1,348 @@
+//! Room `validate`: the checker against brute force.
+//!
+//! The same conditions, decided by enumerating all pairs of valuations of a small program with the concrete semantics of [`postbop_ir::step`]. The least closed
+//! sets are a proof; changed in many ways it is one or is none, and the checker must say which.
+
+use crate::{Answer, validate};
+use postbop_ir::proof::{Maker, Node, Place, Proof, Ref};
+use postbop_ir::step::{Places, Successor, Valuation, all_values, resume, successors};
+use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Type, Value, VarId, text};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// `main` calls f until it says so; f calls itself once at most, writes g, never its parameter, and h not at all. l8 is not reached: g is 0 after a call of f.
+const PROGRAM: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "f" params 1 results ( bool ) entry l2 exit l3 at 0..0
+var v0 global bool "g"
+var v1 global bool "h"
+var v2 p0 bool "k"
+var v3 p1 bool "a"
+var v4 p1 bool "b"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+loc l5 p0 at 0..0
+loc l6 p1 at 0..0
+loc l7 p1 at 0..0
+loc l8 p0 at 0..0
+loc l9 p1 at 0..0
+loc l10 p0 at 0..0
+loc l11 p1 at 0..0
+edge l0 l4 at 0..0 assign v0 v2 := true v1
+edge l4 l5 at 0..0 call p1 true -> v2
+edge l5 l4 at 0..0 assume (not v2)
+edge l5 l8 at 0..0 assume v0
+edge l5 l10 at 0..0 assume (xor v2 v1)
+edge l5 l1 at 0..0 return
+edge l2 l6 at 0..0 assume v3
+edge l2 l7 at 0..0 assume (not v3)
+edge l6 l9 at 0..0 assign v4 := (not v0)
+edge l9 l7 at 0..0 call p1 v4 -> _
+edge l9 l7 at 0..0 assume v4
+edge l7 l11 at 0..0 assign v0 := false ; constrain (not 'v0)
+edge l11 l3 at 0..0 return v1
+main p0
+"#;
+
+/// A valuation at entry, one now, and results.
+type Pair = (Valuation, Valuation, Vec<Value>);
+
+struct Naive {
+    program: Program,
+    places: Places,
+}
+
+impl Naive {
+    fn new() -> Self {
+        let program = text::parse(PROGRAM).unwrap();
+        Naive { places: Places::new(&program), program }
+    }
+
+    fn valuations(&self, proc: ProcId, globals: &[Value], params: &[Value]) -> Vec<Valuation> {
+        let locals = self.places.all_locals(&self.program, proc, params);
+        locals.into_iter().map(|locals| Valuation { globals: globals.to_vec(), locals }).collect()
+    }
+
+    /// Everything that a procedure may write, with what it calls: by hand.
+    fn keeps(&self, proc: ProcId, var: VarId) -> bool {
+        matches!((proc.0, var.0), (_, 1) | (1, 3))
+    }
+
+    /// All pairs at a location of which nothing is said.
+    fn all(&self, loc: LocId) -> Vec<Pair> {
+        let proc = self.program.locs()[loc].proc;
+        let data = &self.program.procs()[proc];
+        let types: &[Type] = if data.exit == loc { &data.results } else { &[] };
+        let every: Vec<Valuation> = (self.places.all_globals(&self.program).iter())
+            .flat_map(|globals| self.valuations(proc, globals, &[]))
+            .collect();
+        let vars: Vec<VarId> = self.program.globals().chain(data.locals.iter().copied()).collect();
+        let read = |valuation: &Valuation, var| self.places.read(&self.program, valuation, var);
+        let fits = |e: &Valuation, c: &Valuation| {
+            vars.iter().all(|&var| !self.keeps(proc, var) || read(e, var) == read(c, var))
+        };
+        let mut all = Vec::new();
+        for e in &every {
+            for c in every.iter().filter(|c| fits(e, c)) {
+                all.extend(all_values(types).into_iter().map(|results| (e.clone(), c.clone(), results)));
+            }
+        }
+        all
+    }
+
+    /// Whether a pair is in a set; none if the set speaks of what is not there.
+    fn is_in(&self, proof: &Proof, set: Ref, proc: ProcId, (e, c, results): &Pair) -> Option<bool> {
+        let mut values = vec![true];
+        let mut sound = vec![true];
+        for node in proof.nodes() {
+            let of = |to: &Ref| values[to.number() as usize] != to.is_complement();
+            let known = |to: &Ref| sound[to.number() as usize];
+            let scope = |var: &VarId| match self.program.is_global(*var) {
+                true => true,
+                false => self.program.procs()[proc].locals.contains(var),
+            };
+            let read = |valuation, var| self.places.read(&self.program, valuation, var).get() != 0;
+            let (value, fine) = match node {
+                Node::Bit(Place::Entry(var), _) => {
+                    scope(var).then(|| (read(e, *var), true)).unwrap_or_default()
+                }
+                Node::Bit(Place::Now(var), _) => {
+                    scope(var).then(|| (read(c, *var), true)).unwrap_or_default()
+                }
+                Node::Bit(Place::Result(at), _) => match results.get(*at as usize) {
+                    Some(value) => (value.is_true(), true),
+                    None => (false, false),
+                },
+                Node::Ite([i, t, o]) => (if of(i) { of(t) } else { of(o) }, known(i) && known(t) && known(o)),
+                Node::And(all) => (all.iter().all(of), all.iter().all(known)),
+            };
+            values.push(value);
+            sound.push(fine);
+        }
+        let at = set.number() as usize;
+        sound[at].then(|| values[at] != set.is_complement())
+    }
+
+    /// Where one pair leads, given what exits there are.
+    fn next(
+        &self,
+        loc: LocId,
+        (e, c, _): &Pair,
+        exits: &BTreeMap<LocId, BTreeSet<Pair>>,
+    ) -> Vec<(LocId, Pair)> {
+        let mut found = Vec::new();
+        for &id in self.program.leaving(loc) {
+            let edge = &self.program.edges()[id];
+            for successor in successors(&self.program, &self.places, &edge.action, c).unwrap() {
+                match (successor, &edge.action) {
+                    (Successor::Move(new), _) => found.push((edge.to, (e.clone(), new, Vec::new()))),
+                    (Successor::Return(results), _) => found.push((edge.to, (e.clone(), c.clone(), results))),
+                    (Successor::Call(args), Action::Call { callee, .. }) => {
+                        let data = &self.program.procs()[*callee];
+                        for a in self.valuations(*callee, &c.globals, &args) {
+                            found.push((data.entry, (a.clone(), a, Vec::new())));
+                        }
+                        for (a, x, results) in exits.get(&data.exit).into_iter().flatten() {
+                            if a.globals == c.globals && a.locals[..args.len()] == args[..] {
+                                let back =
+                                    resume(&self.program, &self.places, &edge.action, c, &x.globals, results);
+                                found.push((edge.to, (e.clone(), back, Vec::new())));
+                            }
+                        }
+                    }
+                    _ => unreachable!("only calls call"),
+                }
+            }
+        }
+        found
+    }
+
+    fn starts(&self) -> Vec<(LocId, Pair)> {
+        let entry = self.program.procs()[self.program.main()].entry;
+        let same = self.all(entry).into_iter().filter(|(e, c, _)| e == c);
+        same.map(|pair| (entry, pair)).collect()
+    }
+
+    /// Adds what is led to, as far as it is wanted, until nothing is new. Returns everything that is led to.
+    fn close(
+        &self,
+        sets: &mut BTreeMap<LocId, BTreeSet<Pair>>,
+        wanted: impl Fn(LocId) -> bool,
+    ) -> Vec<(LocId, Pair)> {
+        loop {
+            let mut led = self.starts();
+            for (&loc, pairs) in sets.iter() {
+                led.extend(pairs.iter().flat_map(|pair| self.next(loc, pair, sets)));
+            }
+            let mut grows = false;
+            for (loc, pair) in led.iter().filter(|(loc, _)| wanted(*loc)) {
+                grows |= sets.entry(*loc).or_default().insert(pair.clone());
+            }
+            if !grows {
+                return led;
+            }
+        }
+    }
+
+    /// The least closed sets as a proof, pair by pair.
+    fn least(&self) -> Proof {
+        let mut sets = BTreeMap::new();
+        self.close(&mut sets, |_| true);
+        let mut maker = Maker::default();
+        let mut proof: Table<LocId, Option<Ref>> = Table::filled(self.program.locs().len(), Some(Ref::FALSE));
+        for (loc, pairs) in sets {
+            let proc = self.program.locs()[loc].proc;
+            let vars: Vec<VarId> =
+                self.program.globals().chain(self.program.procs()[proc].locals.clone()).collect();
+            let mut cubes = Vec::new();
+            for (e, c, results) in &pairs {
+                let mut cube = Vec::new();
+                for &var in &vars {
+                    let read = |valuation| self.places.read(&self.program, valuation, var);
+                    cube.push(maker.equals(Place::Entry(var), 1, read(e)));
+                    cube.push(maker.equals(Place::Now(var), 1, read(c)));
+                }
+                for (at, &value) in results.iter().enumerate() {
+                    cube.push(maker.equals(Place::Result(at as u32), 1, value));
+                }
+                cubes.push(maker.and(cube));
+            }
+            proof[loc] = Some(maker.or(cubes));
+        }
+        maker.finish(proof)
+    }
+
+    /// Whether a proof is one.
+    fn proves(&self, proof: &Proof, target: LocId) -> bool {
+        let mut sets: BTreeMap<LocId, BTreeSet<Pair>> = BTreeMap::new();
+        let mut given: Vec<Option<Ref>> = proof.sets.iter().copied().collect();
+        for proc in self.program.procs().iter() {
+            given[proc.entry.index()].get_or_insert(Ref::TRUE);
+            given[proc.exit.index()].get_or_insert(Ref::TRUE);
+        }
+        given[target.index()].get_or_insert(Ref::FALSE);
+        for (loc, data) in self.program.locs().pairs() {
+            let Some(set) = given[loc.index()] else { continue };
+            let mut members = BTreeSet::new();
+            for pair in self.all(loc) {
+                match self.is_in(proof, set, data.proc, &pair) {
+                    Some(true) => drop(members.insert(pair)),
+                    Some(false) => {}
+                    None => return false,
+                }
+            }
+            sets.insert(loc, members);
+        }
+        if !sets[&target].is_empty() {
+            return false;
+        }
+        let led = self.close(&mut sets, |loc| given[loc.index()].is_none());
+        led.iter().all(|(loc, pair)| sets[loc].contains(pair))
+    }
+}
+
+/// The proof with one node changed.
+fn with_node(proof: &Proof, at: usize, node: Node) -> Proof {
+    let mut nodes = proof.nodes().to_vec();
+    nodes[at] = node;
+    Proof::new(nodes, proof.sets.clone())
+}
+
+/// Changed proofs, by the kind of change.
+fn mutants(naive: &Naive, proof: &Proof) -> Vec<(&'static str, Proof)> {
+    let mut found = Vec::new();
+    for (at, node) in proof.nodes().iter().enumerate() {
+        if let Node::And(all) = node {
+            for (dropped, &flipped) in all.iter().enumerate().step_by(3) {
+                let mut fewer = all.to_vec();
+                fewer.remove(dropped);
+                found.push(("a dropped conjunct", with_node(proof, at, Node::And(fewer.into()))));
+                let mut other = all.to_vec();
+                other[dropped] = !flipped;
+                found.push(("a flipped bit", with_node(proof, at, Node::And(other.into()))));
+            }
+        }
+        if let &Node::Bit(Place::Now(var), bit) = node {
+            found.push(("another place", with_node(proof, at, Node::Bit(Place::Entry(var), bit))));
+        }
+    }
+    let with_set = |loc: LocId, set: Option<Ref>| {
+        let mut changed = proof.clone();
+        changed.sets[loc] = set;
+        changed
+    };
+    for loc in proof.sets.ids() {
+        found.push(("a missing location", with_set(loc, None)));
+        found.push(("nothing", with_set(loc, Some(Ref::FALSE))));
+        found.push(("everything", with_set(loc, Some(Ref::TRUE))));
+        found.push(("a complement", with_set(loc, proof.sets[loc].map(|set| !set))));
+        for other in proof.sets.ids().filter(|other| *other != loc) {
+            let kind = match naive.program.locs()[loc].proc == naive.program.locs()[other].proc {
+                true => "the set of another location",
+                false => "the set of another procedure",
+            };
+            found.push((kind, with_set(loc, proof.sets[other])));
+        }
+    }
+    found
+}
+
+#[test]
+fn proofs_are_told_from_changed_ones_as_brute_force_does() {
+    let naive = Naive::new();
+    let target = LocId(8);
+    let proof = naive.least();
+    assert!(naive.proves(&proof, target));
+    assert_eq!(validate(&naive.program, &proof, &[target], &|_| true), Answer::Valid);
+    let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    for (kind, mutant) in mutants(&naive, &proof) {
+        let is_proof = naive.proves(&mutant, target);
+        let at = match validate(&naive.program, &mutant, &[target], &|_| true) {
+            Answer::Valid => {
+                assert!(is_proof, "{kind} is accepted: {mutant:?}");
+                0
+            }
+            Answer::Invalid(flaw) => {
+                assert!(!is_proof, "{kind} is rejected: {flaw}");
+                1
+            }
+            Answer::CannotTell(_) => 2,
+        };
+        kinds.entry(kind).or_default()[at] += 1;
+    }
+    for (kind, [_, rejected, unknown]) in &kinds {
+        let missing = *kind == "a missing location";
+        assert!(*rejected > 0 || missing && *unknown > 0, "{kind}: {kinds:?}");
+        let scope = kind.starts_with("the set of another");
+        assert!(*unknown == 0 || missing || scope, "{kind}: {kinds:?}");
+    }
+}
+
+#[test]
+fn what_is_not_for_this_checker_is_refused_in_words() {
+    let naive = Naive::new();
+    let proof = naive.least();
+    let answer = validate(&naive.program, &proof, &[LocId(8)], &|_| false);
+    assert!(matches!(answer, Answer::CannotTell(_)), "{answer:?}");
+    let unbounded =
+        text::parse(&text::print(&naive.program).replace("var v1 global bool", "var v1 global int"));
+    assert!(
+        unbounded.is_err()
+            || matches!(validate(&unbounded.unwrap(), &proof, &[], &|_| true), Answer::CannotTell(_))
+    );
+    let short = Proof::new(Vec::new(), Table::new());
+    assert!(matches!(validate(&naive.program, &short, &[], &|_| true), Answer::CannotTell(_)));
+    let loop_back = Proof::new(vec![Node::And([Ref::node(1)].into())], proof.sets.clone());
+    assert!(matches!(validate(&naive.program, &loop_back, &[], &|_| true), Answer::CannotTell(_)));
+    // Only the entries have sets: the loop in main has none.
+    let none = Proof::new(Vec::new(), Table::filled(naive.program.locs().len(), None));
+    let answer = validate(&naive.program, &none, &[LocId(8)], &|_| true);
+    assert!(matches!(answer, Answer::CannotTell(_) | Answer::Invalid(_)), "{answer:?}");
+    // Everything everywhere is closed, and excludes nothing.
+    let trivial = Proof::trivial(&naive.program);
+    assert_eq!(validate(&naive.program, &trivial, &[], &|_| true), Answer::Valid);
+    let answer = validate(&naive.program, &trivial, &[LocId(8)], &|_| true);
+    assert!(matches!(answer, Answer::Invalid(ref flaw) if flaw.from == LocId(8)), "{answer:?}");
+}
