@@ -54,7 +54,9 @@ pub fn run(args: &Graph, output: &mut Output) -> Status {
     };
     let size = drawing.nodes.len() + drawing.edges.len();
     if args.format == Picture::Svg && size > MOST {
-        let message = format!("a graph of {size} nodes and edges is too large to be laid out; `--format dot` prints it");
+        let message = format!(
+            "a graph of {size} nodes and edges is too large to be laid out; `--format dot` prints it"
+        );
         output.error(&format!("{}: {message}", input.name()));
         return Status::BadInput;
     }
@@ -69,7 +71,8 @@ pub fn run(args: &Graph, output: &mut Output) -> Status {
 /// Who calls whom, and how many places there are that do.
 fn calls(input: &Input) -> Drawing {
     let program = &input.program;
-    let starts: Vec<ProcId> = program.threads().iter().map(|thread| thread.main).chain(program.prologue()).collect();
+    let starts: Vec<ProcId> =
+        program.threads().iter().map(|thread| thread.main).chain(program.prologue()).collect();
     let node = |(id, proc): (ProcId, &postbop_ir::program::Proc)| (proc.name.clone(), starts.contains(&id));
     let nodes = program.procs().pairs().map(node).collect();
     let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
@@ -146,7 +149,12 @@ fn as_svg(drawing: &Drawing) -> String {
         let mut look = StyleAttr::simple();
         (look.rounded, look.font_size) = (8, FONT);
         look.line_width = if *special { 3 } else { 1 };
-        let shape = Element::create(ShapeKind::new_box(&text), look, Orientation::TopToBottom, Point::new(width, 34.0));
+        let shape = Element::create(
+            ShapeKind::new_box(&text),
+            look,
+            Orientation::TopToBottom,
+            Point::new(width, 34.0),
+        );
         handles.push(graph.add_node(shape));
     }
     for (from, to, text) in &drawing.edges {
