@@ -6,7 +6,7 @@
 //! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
 //!
 //! A busy machine makes a run slower, never faster. So with `--repeat` all runs on an instance take turns, several times, and
-//! the least time of each counts. An older binary can take part (`--before`). At the end, [`tables`] say how `auto` compares with the engines
+//! the least time of each counts. An older binary can take part (`--before`). At the end, `tables` say how `auto` compares with the engines
 //! that it chooses from, and how the two binaries compare.
 
 mod instances;
