@@ -20,8 +20,9 @@ use postbop_ir::{CheckKind, Id, ProcId, Table};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The most nodes and edges of an SVG.
-const MOST: usize = 800;
+/// The most nodes and edges of an SVG, and from how many on it is laid out with less care. The library takes minutes for more.
+const MOST: usize = 150;
+const LARGE: usize = 80;
 /// The size of a letter.
 const LETTER: f64 = 8.0;
 const FONT: usize = 14;
@@ -54,7 +55,9 @@ pub fn run(args: &Graph, output: &mut Output) -> Status {
     };
     let size = drawing.nodes.len() + drawing.edges.len();
     if args.format == Picture::Svg && size > MOST {
-        let message = format!("a graph of {size} nodes and edges is too large to be laid out; `--format dot` prints it");
+        let message = format!(
+            "a graph of {size} nodes and edges is too large to be laid out; `--format dot` prints it"
+        );
         output.error(&format!("{}: {message}", input.name()));
         return Status::BadInput;
     }
@@ -69,7 +72,8 @@ pub fn run(args: &Graph, output: &mut Output) -> Status {
 /// Who calls whom, and how many places there are that do.
 fn calls(input: &Input) -> Drawing {
     let program = &input.program;
-    let starts: Vec<ProcId> = program.threads().iter().map(|thread| thread.main).chain(program.prologue()).collect();
+    let starts: Vec<ProcId> =
+        program.threads().iter().map(|thread| thread.main).chain(program.prologue()).collect();
     let node = |(id, proc): (ProcId, &postbop_ir::program::Proc)| (proc.name.clone(), starts.contains(&id));
     let nodes = program.procs().pairs().map(node).collect();
     let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
@@ -146,7 +150,12 @@ fn as_svg(drawing: &Drawing) -> String {
         let mut look = StyleAttr::simple();
         (look.rounded, look.font_size) = (8, FONT);
         look.line_width = if *special { 3 } else { 1 };
-        let shape = Element::create(ShapeKind::new_box(&text), look, Orientation::TopToBottom, Point::new(width, 34.0));
+        let shape = Element::create(
+            ShapeKind::new_box(&text),
+            look,
+            Orientation::TopToBottom,
+            Point::new(width, 34.0),
+        );
         handles.push(graph.add_node(shape));
     }
     for (from, to, text) in &drawing.edges {
@@ -155,6 +164,7 @@ fn as_svg(drawing: &Drawing) -> String {
         graph.add_edge(arrow, handles[*from], handles[*to]);
     }
     let mut svg = SVGWriter::new();
-    graph.do_it(false, false, false, &mut svg);
+    let large = drawing.nodes.len() + drawing.edges.len() > LARGE;
+    graph.do_it(false, large, false, &mut svg);
     svg.finalize().replacen("<defs>", &format!("<defs>{LOOK}"), 1)
 }

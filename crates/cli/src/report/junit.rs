@@ -13,7 +13,10 @@ pub fn case(answer: &Answer, file: &str, story: &str) -> String {
     let head = format!("    <testcase classname=\"{}\" name=\"{}\"", xml(file), xml(&answer.query));
     let inside = |element: &str, text: &str| {
         let message = xml(&says(answer));
-        format!("{head}>\n      <{element} message=\"{message}\">{}</{element}>\n    </testcase>\n", xml(text))
+        format!(
+            "{head}>\n      <{element} message=\"{message}\">{}</{element}>\n    </testcase>\n",
+            xml(text)
+        )
     };
     match answer.verdict {
         Verdict::Violated(_) => inside("failure", story),
@@ -60,9 +63,12 @@ pub fn document(file: &str, cases: &str) -> String {
 /// The annotation for one property; nothing for one that simply holds.
 pub fn annotation(answer: &Answer, input: &Input, words: Option<&Words>) -> String {
     let (level, text) = match &answer.verdict {
-        Verdict::Violated(trace) => {
-            ("error", words.map(|words| format!("violated by a run {}", run(words, trace))).unwrap_or_else(|| says(answer)))
-        }
+        Verdict::Violated(trace) => (
+            "error",
+            words
+                .map(|words| format!("violated by a run {}", run(words, trace)))
+                .unwrap_or_else(|| says(answer)),
+        ),
         Verdict::Holds { .. } if answer.vacuous != Some(true) => return String::new(),
         _ => ("warning", says(answer)),
     };

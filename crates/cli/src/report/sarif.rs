@@ -49,7 +49,8 @@ pub fn notification(diagnostic: &Value) -> Value {
     }
     if let (Some(file), Some(line)) = (diagnostic["file"].as_str(), diagnostic.get("line")) {
         let region = json!({ "startLine": line, "startColumn": diagnostic["column"] });
-        out["locations"] = json!([{ "physicalLocation": { "artifactLocation": { "uri": uri(file) }, "region": region } }]);
+        out["locations"] =
+            json!([{ "physicalLocation": { "artifactLocation": { "uri": uri(file) }, "region": region } }]);
     }
     out
 }
@@ -97,7 +98,9 @@ fn uri(path: &str) -> String {
     let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => out.push(byte as char),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(byte as char)
+            }
             byte => out.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -120,7 +123,8 @@ fn location(input: &Input, span: Span) -> Value {
 fn flows(words: &Words, trace: &Trace, changes: &[Changes]) -> Vec<Value> {
     let short = trace.length() <= Length::from(SHORT);
     let segments = if short { Completed::new(words.program, &trace.segments).ok() } else { None };
-    let mut flows = Flows { words, trace, segments, lists: BTreeMap::new(), depths: BTreeMap::new(), told: 0 };
+    let mut flows =
+        Flows { words, trace, segments, lists: BTreeMap::new(), depths: BTreeMap::new(), told: 0 };
     let total: usize = trace.contexts.iter().map(|context| context.steps.len()).sum();
     let mut seen = 0;
     for (context, changes) in trace.contexts.iter().zip(changes) {
@@ -135,7 +139,8 @@ fn flows(words: &Words, trace: &Trace, changes: &[Changes]) -> Vec<Value> {
         Some(thread) => words.program.threads().iter().nth(thread).map_or("", |thread| thread.name.as_str()),
         None => "start",
     };
-    let flow = |(thread, locations)| json!({ "id": visible(name(thread)), "locations": Value::Array(locations) });
+    let flow =
+        |(thread, locations)| json!({ "id": visible(name(thread)), "locations": Value::Array(locations) });
     flows.lists.into_iter().map(flow).collect()
 }
 
@@ -190,7 +195,9 @@ impl Flows<'_> {
         self.told += 1;
         let mut told = json!({ "location": place, "nestingLevel": depth, "executionOrder": self.told });
         let known = changes.iter().filter(|(var, _)| !program.vars()[*var].is_hidden());
-        let known = known.filter_map(|(var, value)| Some((program.vars()[*var].name.clone(), message(&value.as_ref()?.to_string()))));
+        let known = known.filter_map(|(var, value)| {
+            Some((program.vars()[*var].name.clone(), message(&value.as_ref()?.to_string())))
+        });
         let known: Map<String, Value> = known.collect();
         if !known.is_empty() {
             told["state"] = Value::Object(known);

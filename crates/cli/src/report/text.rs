@@ -80,11 +80,15 @@ pub fn advice(answer: &Answer, engine: &str) -> String {
     let text = match why {
         Why::Time(_) => format!("give it more time with `--timeout`, or {other}{fewer}"),
         Why::Memory(_) => format!("allow more with `--memory`, or {other}{fewer}"),
-        Why::Cancelled => format!("it was interrupted before it was done; `--timeout` sets a limit beforehand{fewer}"),
+        Why::Cancelled => {
+            format!("it was interrupted before it was done; `--timeout` sets a limit beforehand{fewer}")
+        }
         Why::Effort => other.to_owned(),
         Why::First => "leave out `--first` to get an answer for every property".to_owned(),
         Why::Unsupported(_) if engine == "auto" => return String::new(),
-        Why::Unsupported(_) => "`--engine auto` chooses an engine that takes such a program, if there is one".to_owned(),
+        Why::Unsupported(_) => {
+            "`--engine auto` chooses an engine that takes such a program, if there is one".to_owned()
+        }
         Why::EngineBug(_) => "please report it, with the file that was kept".to_owned(),
     };
     format!("        try: {text}\n")

@@ -19,6 +19,7 @@ mod limits;
 mod liveness;
 mod mutants;
 mod question;
+mod reports;
 mod runner;
 mod schedules;
 mod summaries;
