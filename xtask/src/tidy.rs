@@ -81,7 +81,10 @@ fn tracked_files(root: &Path) -> Result<Vec<String>, String> {
 
 fn check_file(file: &File<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
-    if matches!(extension(file.path), "rs" | "md" | "toml" | "bp" | "pds" | "yml" | "sh") {
+    if matches!(
+        extension(file.path),
+        "rs" | "md" | "toml" | "bp" | "pds" | "yml" | "sh" | "js" | "css" | "html"
+    ) {
         breaches.extend(whitespace(file));
     }
     if matches!(extension(file.path), "rs" | "md" | "toml") {

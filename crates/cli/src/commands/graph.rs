@@ -20,8 +20,9 @@ use postbop_ir::{CheckKind, Id, ProcId, Table};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The most nodes and edges of an SVG.
-const MOST: usize = 800;
+/// The most nodes and edges of an SVG, and from how many on it is laid out with less care. The library takes minutes for more.
+const MOST: usize = 150;
+const LARGE: usize = 80;
 /// The size of a letter.
 const LETTER: f64 = 8.0;
 const FONT: usize = 14;
@@ -163,6 +164,7 @@ fn as_svg(drawing: &Drawing) -> String {
         graph.add_edge(arrow, handles[*from], handles[*to]);
     }
     let mut svg = SVGWriter::new();
-    graph.do_it(false, false, false, &mut svg);
+    let large = drawing.nodes.len() + drawing.edges.len() > LARGE;
+    graph.do_it(false, large, false, &mut svg);
     svg.finalize().replacen("<defs>", &format!("<defs>{LOOK}"), 1)
 }

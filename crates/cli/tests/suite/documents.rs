@@ -35,7 +35,7 @@ fn the_page_on_graphs_and_traces_shows_real_output() {
 /// In these pages a block that begins with `$ postbop` shows a command and what it prints.
 #[test]
 fn commands_in_the_manual_print_what_it_shows() {
-    for (name, least) in [("integers", 4), ("moped", 2)] {
+    for (name, least) in [("integers", 4), ("moped", 2), ("reports", 1)] {
         let page = std::fs::read_to_string(root().join(format!("docs/{name}.md"))).expect("there is a page");
         let blocks = page.split("\n```\n").filter_map(|block| block.strip_prefix("$ postbop "));
         let mut count = 0;

@@ -20,6 +20,7 @@ mod liveness;
 mod mutants;
 mod proofs;
 mod question;
+mod reports;
 mod runner;
 mod schedules;
 mod summaries;

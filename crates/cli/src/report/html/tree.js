@@ -6,7 +6,7 @@ const ROW = matchMedia("(pointer: coarse)").matches ? 34 : 25;
 // Browsers do not make elements as high as a million rows; beyond this the bar stands for more than it scrolls.
 const HIGHEST = 8_000_000;
 const MOST_ROWS = 400;
-const DEEPEST = 24;
+const DEEPEST = 12;
 const MOST_VALUES = 6;
 
 // A list of rows of one height of which only those in sight are made.
