@@ -4,14 +4,20 @@
 //! run and a run that dies takes nothing with it. Each run is a JSON line in `bench/results/DATE.jsonl`, with the
 //! commit it measured: the file only grows, and two dates can be compared. A verdict other than the one the family's
 //! construction promises, or two engines that differ, is a failure: a fast wrong answer is no measurement.
+//!
+//! A busy machine makes a run slower, never faster. So with `--repeat` all runs on an instance take turns, several times, and
+//! the least time of each counts. An older binary can take part (`--before`). At the end, [`tables`] say how `auto` compares with the engines
+//! that it chooses from, and how the two binaries compare.
 
 mod instances;
+mod tables;
 
 use crate::family::{self, Instance};
 use crate::peers::{self, Pairing, Z3};
-use instances::{INSTANCES, NOISY};
+use instances::{INSTANCES, NOISY, UNBOUNDED};
 use serde_json::{Value, json};
 use std::io::Write;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -34,17 +40,25 @@ struct Trial {
 pub struct Plan {
     /// Only instances whose name contains this.
     pub filter: Option<String>,
-    /// Only this engine, or one algorithm of it, as in `fixpoint:ef`.
-    pub engine: Option<String>,
+    /// Only these engines, or one algorithm of an engine, as in `fixpoint:ef`; all if there is none.
+    pub engines: Vec<String>,
     /// Seconds for each run.
     pub timeout: u64,
     /// Where the lines go, instead of the dated file.
     pub out: Option<PathBuf>,
     /// Whether Z3 is asked as well, if it is there.
     pub peers: bool,
+    /// How often each run is made; the least time counts.
+    pub repeat: usize,
+    /// An older binary, to be measured beside this one.
+    pub before: Option<PathBuf>,
 }
 
+/// What the name of an engine is followed by if the older binary was asked.
+const BEFORE: &str = ", before";
+
 /// One measured run.
+#[derive(Clone)]
 struct Run {
     instance: String,
     engine: String,
@@ -70,27 +84,54 @@ pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, Strin
     let mut wrong = Vec::new();
     let z3 = if plan.peers { find_peer() } else { None };
     println!("{:<24} {:<17} {:<9} {:>10} {:>10} counters", "instance", "engine", "verdict", "ms", "MB");
-    let mut pairings = Vec::new();
+    let (mut pairings, mut all) = (Vec::new(), Vec::new());
     for trial in trials(plan)? {
-        let mut runs = Vec::new();
-        let ours = trial.engines.iter().map(|engine| measure(&trial, engine, binary));
-        let theirs = z3.iter().map(|&z3| measure_peer(&trial, z3));
-        for run in ours.chain(theirs) {
-            let run = run?;
+        let mut runs = least(&trial, binary, plan)?;
+        runs.extend(z3.map(|z3| measure_peer(&trial, z3)).transpose()?);
+        for run in &runs {
             println!("{}", run.row());
-            let line = run.line(&date, commit.as_deref());
-            writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
-            wrong.extend(run.complaint());
-            runs.push(run);
+            // What an older binary does is no result of this commit.
+            if !run.engine.ends_with(BEFORE) {
+                let line = run.line(&date, commit.as_deref());
+                writeln!(file, "{line}").map_err(|problem| format!("{}: {problem}", out.display()))?;
+                wrong.extend(run.complaint());
+            }
         }
         wrong.extend(difference(&runs));
         pairings.extend(z3.map(|_| pairing(&trial, &runs)));
+        all.push(runs);
     }
-    if !pairings.is_empty() {
-        peers::table(&pairings).iter().for_each(|line| println!("{line}"));
-    }
+    let peers = if pairings.is_empty() { Vec::new() } else { peers::table(&pairings) };
+    let tables = [peers, tables::auto(&all), tables::before(&all)].concat();
+    tables.iter().for_each(|line| println!("{line}"));
     println!("kept in {}", out.display());
     Ok(wrong)
+}
+
+/// The runs on one instance, each of them the fastest of several. They take turns, so that a busy moment of the machine does not hit all runs
+/// of one engine. An engine that did not answer at first is not asked again.
+fn least(trial: &Trial, binary: &Path, plan: &Plan) -> Result<Vec<Run>, String> {
+    let mut runs: Vec<Run> = Vec::new();
+    for turn in 0..plan.repeat.max(1) {
+        let mut at = 0;
+        for engine in &trial.engines {
+            for (binary, suffix) in
+                iter::once((binary, "")).chain(plan.before.iter().map(|path| (&**path, BEFORE)))
+            {
+                if turn == 0 {
+                    let run = measure(trial, engine, binary)?;
+                    runs.push(Run { engine: format!("{engine}{suffix}"), ..run });
+                } else if runs[at].answers() {
+                    let run = measure(trial, engine, binary)?;
+                    if run.milliseconds < runs[at].milliseconds {
+                        runs[at] = Run { engine: format!("{engine}{suffix}"), ..run };
+                    }
+                }
+                at += 1;
+            }
+        }
+    }
+    Ok(runs)
 }
 
 /// Z3, if it is there; otherwise the bench goes on without it.
@@ -123,8 +164,9 @@ fn difference(runs: &[Run]) -> Option<String> {
 
 /// The fastest of our runs that answered, beside that of Z3.
 fn pairing(trial: &Trial, runs: &[Run]) -> Pairing {
-    let (theirs, ours): (Vec<&Run>, Vec<&Run>) =
-        runs.iter().filter(|run| run.answers()).partition(|run| run.engine == peers::NAME);
+    let (theirs, ours): (Vec<&Run>, Vec<&Run>) = (runs.iter())
+        .filter(|run| run.answers() && !run.engine.ends_with(BEFORE))
+        .partition(|run| run.engine == peers::NAME);
     let fastest = ours.into_iter().min_by(|one, other| one.milliseconds.total_cmp(&other.milliseconds));
     Pairing {
         instance: trial.instance.name.clone(),
@@ -138,12 +180,19 @@ fn trials(plan: &Plan) -> Result<Vec<Trial>, String> {
     let engines = engines(plan)?;
     let trial = |&(family, parameters): &(&str, &[u64]), noisy: bool| {
         let mut engines = engines.clone();
-        engines.retain(|engine| !noisy || plan.engine.is_some() || !engine.starts_with("fixpoint"));
+        engines.retain(|engine| !noisy || !plan.engines.is_empty() || !engine.starts_with("fixpoint"));
         let timeout = if noisy { plan.timeout.min(NOISY_TIMEOUT) } else { plan.timeout };
         family::instance(family, parameters).map(|instance| Trial { instance, engines, timeout })
     };
     let all = INSTANCES.iter().map(|row| trial(row, false)).chain(NOISY.iter().map(|row| trial(row, true)));
-    let mut all = all.collect::<Result<Vec<Trial>, String>>()?;
+    let unbounded = UNBOUNDED.iter().map(|row| {
+        // Other engines do not take them.
+        let mut trial = trial(row, false)?;
+        trial.engines.retain(|engine| engine == "weighted" || engine == "auto");
+        Ok(trial)
+    });
+    let mut all = all.chain(unbounded).collect::<Result<Vec<Trial>, String>>()?;
+    all.retain(|trial| !trial.engines.is_empty());
     all.retain(|trial| plan.filter.as_ref().is_none_or(|part| trial.instance.name.contains(part)));
     if all.is_empty() { Err("no instance has such a name".into()) } else { Ok(all) }
 }
@@ -152,10 +201,11 @@ fn trials(plan: &Plan) -> Result<Vec<Trial>, String> {
 fn engines(plan: &Plan) -> Result<Vec<String>, String> {
     let names =
         postbop_engine::engines().iter().map(|engine| engine.name()).chain(["auto"]).map(str::to_owned);
-    let is_wanted = |name: &String| match &plan.engine {
-        Some(wanted) => name == wanted || name.split(':').next() == Some(wanted),
-        // The other modes of `sat` are compared with each other, not with all engines.
-        None => !name.starts_with("sat:"),
+    // The other modes of `sat` are compared with each other, not with all engines.
+    let is_wanted = |name: &String| match &plan.engines[..] {
+        [] => !name.starts_with("sat:"),
+        [only] => name == only || name.split(':').next() == Some(only),
+        several => several.contains(name),
     };
     let chosen: Vec<String> = names.filter(is_wanted).collect();
     if chosen.is_empty() { Err("there is no such engine".into()) } else { Ok(chosen) }
@@ -343,18 +393,28 @@ mod tests {
     fn plan(filter: Option<&str>, engine: Option<&str>) -> Plan {
         Plan {
             filter: filter.map(str::to_owned),
-            engine: engine.map(str::to_owned),
+            engines: engine.into_iter().map(str::to_owned).collect(),
             timeout: 30,
             out: None,
             peers: false,
+            repeat: 1,
+            before: None,
         }
     }
 
     #[test]
     fn every_instance_exists() {
-        assert_eq!(trials(&plan(None, None)).unwrap().len(), INSTANCES.len() + NOISY.len());
+        let count = INSTANCES.len() + NOISY.len() + UNBOUNDED.len();
+        assert_eq!(trials(&plan(None, None)).unwrap().len(), count);
         assert!(trials(&plan(Some("nosuch"), None)).is_err());
         assert!(trials(&plan(Some("quicksort"), None)).unwrap().len() >= 4);
+    }
+
+    #[test]
+    fn unbounded_integers_are_measured_where_they_are_understood() {
+        let asked = |engine| trials(&plan(Some("mccarthy"), engine)).map(|trials| trials[0].engines.clone());
+        assert_eq!(asked(None).unwrap(), ["weighted", "auto"]);
+        assert!(asked(Some("summary")).is_err());
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use crate::fuzz::{self, Kind};
 use crate::generate::Features;
-use crate::{soak, tidy};
-use std::path::Path;
+use crate::{browser, soak, tidy};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -34,6 +34,7 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("tests", Box::new(|| cargo(root, &["test", "--workspace", "--profile", "ci"]))),
         ("documentation", Box::new(|| document(root))),
         ("tidy", Box::new(|| check_tidy(root))),
+        ("browser", Box::new(|| open_reports(root))),
         ("fuzz", Box::new(|| try_programs(seed, PROGRAMS, Kind::Sequential(Features::parse("all")?)))),
         ("fuzz threads", others(Kind::Threads(fuzz::PATIENCE))),
         ("fuzz long", others(Kind::Long(fuzz::LONG_PATIENCE))),
@@ -79,6 +80,15 @@ fn cargo_with(root: &Path, args: &[&str], variables: &[(&str, &str)]) -> Result<
     }
 }
 
+/// Builds the binary with the profile that this one was built with; it then lies beside this one.
+pub fn binary(root: &Path) -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|problem| problem.to_string())?;
+    let folder = own.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
+    let profile = if folder == "debug" { "dev" } else { folder };
+    cargo(root, &["build", "--quiet", "--profile", profile, "--package", "postbop"])?;
+    Ok(own.with_file_name("postbop"))
+}
+
 /// The documentation of the crates, of which a warning is an error.
 fn document(root: &Path) -> Result<(), String> {
     cargo_with(
@@ -94,6 +104,25 @@ fn check_tidy(root: &Path) -> Result<(), String> {
         println!("{breach}");
     }
     if breaches.is_empty() { Ok(()) } else { Err(format!("{} breaches", breaches.len())) }
+}
+
+/// Opens reports in a browser. Where there is none it is installed if that can be done; if not, that is said, and is no failure.
+fn open_reports(root: &Path) -> Result<(), String> {
+    if browser::driver::installed().is_none() {
+        println!("browser: chromium and chromedriver are not installed; trying apt-get");
+        for args in
+            [&["update", "--quiet"][..], &["install", "--yes", "--quiet", "chromium", "chromium-driver"]]
+        {
+            let apt = Command::new("apt-get").args(args).env("DEBIAN_FRONTEND", "noninteractive").status();
+            if !apt.is_ok_and(|status| status.success()) {
+                println!("browser: SKIPPED, NOTHING WAS TESTED: apt-get {} does not work here", args[0]);
+                return Ok(());
+            }
+        }
+    }
+    let count = browser::run(root, &binary(root)?)?;
+    println!("browser: {count} passed, 0 failed");
+    Ok(())
 }
 
 fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {

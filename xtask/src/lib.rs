@@ -1,6 +1,7 @@
 //! Room `xtask`: the project's own chores, as a library so that tests and the binary share them.
 
 pub mod bench;
+pub mod browser;
 pub mod ci;
 pub mod family;
 pub mod fuzz;

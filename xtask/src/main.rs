@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
 use xtask::generate::Features;
-use xtask::{bench, ci, family, fuzz, soak, tidy};
+use xtask::{bench, browser, ci, family, fuzz, soak, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -24,9 +24,9 @@ enum Chore {
         /// Only instances whose name contains this
         #[arg(long)]
         filter: Option<String>,
-        /// Only this engine, or one of its algorithms, as in `fixpoint:ef`
-        #[arg(long)]
-        engine: Option<String>,
+        /// Only this engine, or one of its algorithms, as in `fixpoint:ef`; several with commas
+        #[arg(long, value_delimiter = ',')]
+        engine: Vec<String>,
         /// Seconds for each run
         #[arg(long, default_value_t = 30)]
         timeout: u64,
@@ -36,7 +36,15 @@ enum Chore {
         /// Side by side with Z3, if it is installed
         #[arg(long)]
         peers: bool,
+        /// Make each run so often, in turns, and keep the fastest
+        #[arg(long, default_value_t = 1)]
+        repeat: usize,
+        /// Side by side with this older binary
+        #[arg(long)]
+        before: Option<PathBuf>,
     },
+    /// Opens reports in a browser (Debian's packages chromium and chromium-driver), and keeps pictures of them
+    Browser,
     /// Checks the style rules on every file that git tracks
     Tidy,
     /// Prints a random program
@@ -166,9 +174,10 @@ impl Other {
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
-        Chore::Bench { filter, engine, timeout, out, peers } => {
-            run_bench(&bench::Plan { filter, engine, timeout, out, peers })
+        Chore::Bench { filter, engine: engines, timeout, out, peers, repeat, before } => {
+            run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before })
         }
+        Chore::Browser => run_browser(),
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features, other } => {
             print!("{}", other.kind(features, None).program(seed));
@@ -217,6 +226,20 @@ fn run_bench(plan: &bench::Plan) -> ExitCode {
         Err(problem) => {
             eprintln!("bench: {problem}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Builds the binary and opens its reports.
+fn run_browser() -> ExitCode {
+    match ci::binary(&root()).and_then(|binary| browser::run(&root(), &binary)) {
+        Ok(count) => {
+            println!("browser: {count} passed, 0 failed; pictures are in target/browser");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("browser: {problem}");
+            ExitCode::FAILURE
         }
     }
 }

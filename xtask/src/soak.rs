@@ -73,7 +73,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 
 /// Builds the binary and runs it on changed inputs; failures are printed as they come.
 pub fn run(root: &Path, plan: &Plan) -> Result<Tally, String> {
-    let binary = build(root)?;
+    let binary = ci::binary(root)?;
     println!("soak: seed {}", plan.seed);
     let inputs = inputs::collect(root, &binary)?;
     let soak = Soak { plan, inputs, binary, folder: root.join("target/soak"), start: Instant::now() };
@@ -89,15 +89,6 @@ pub fn run(root: &Path, plan: &Plan) -> Result<Tally, String> {
     let shares = if plan.shares { tally.shares() } else { Vec::new() };
     tally.lines().iter().chain(&shares).for_each(|line| println!("soak: {line}"));
     Ok(tally)
-}
-
-/// Builds the binary with the profile that this one was built with; it then lies beside this one.
-fn build(root: &Path) -> Result<PathBuf, String> {
-    let own = std::env::current_exe().map_err(|problem| problem.to_string())?;
-    let folder = own.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or("");
-    let profile = if folder == "debug" { "dev" } else { folder };
-    ci::cargo(root, &["build", "--quiet", "--profile", profile, "--package", "postbop"])?;
-    Ok(own.with_file_name("postbop"))
 }
 
 /// Where a worker writes the input at hand: several soaks may be at work at a time.

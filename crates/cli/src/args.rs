@@ -82,6 +82,8 @@ pub enum Command {
     Emit(Show),
     /// Print what a procedure does: its input-output relation, and the inputs for which it returns
     Summary(Summary),
+    /// Print who calls whom, or the control flow of a procedure, as a picture
+    Graph(Graph),
     /// Print the configurations that a pushdown system can reach, or from which it can, as an automaton
     Pds {
         /// What to do.
@@ -213,6 +215,34 @@ pub struct Summary {
     pub cost: Cost,
 }
 
+/// Print a picture of a program.
+#[derive(clap::Args)]
+pub struct Graph {
+    #[command(flatten)]
+    pub source: Source,
+    /// The locations and edges of this procedure
+    #[arg(long, value_name = "NAME")]
+    pub proc: Option<String>,
+    /// Which procedures call which; so it is without `--proc` too
+    #[arg(long, conflicts_with = "proc")]
+    pub calls: bool,
+    /// The form of the picture
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Picture,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// The form of a picture.
+#[derive(Clone, Copy, ValueEnum, Default, PartialEq, Eq)]
+pub enum Picture {
+    /// For Graphviz
+    #[default]
+    Dot,
+    /// For browsers
+    Svg,
+}
+
 /// A program to read.
 #[derive(clap::Args, Clone)]
 pub struct Source {
@@ -306,6 +336,9 @@ pub struct Check {
     /// The form of the report
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// Write the report to this file too, as a page for a browser in which traces can be stepped through
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 impl Check {
@@ -337,6 +370,12 @@ pub enum Format {
     Human,
     /// For programs: one JSON object
     Json,
+    /// For code scanning: a log in the Static Analysis Results Interchange Format, SARIF 2.1.0
+    Sarif,
+    /// For build servers: JUnit XML, with a test case for each property
+    Junit,
+    /// For workflows of GitHub: annotations at the lines of violations
+    Github,
 }
 
 /// Run a trace on the program.

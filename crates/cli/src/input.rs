@@ -51,6 +51,27 @@ impl Input {
         &self.files[0].text
     }
 
+    /// The names and the texts of its files.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|file| (file.name.as_str(), file.text.as_str()))
+    }
+
+    /// The file and the line of a span, and from where to where it goes on that line, counted from 0 in units of UTF-16, as
+    /// browsers count. The line is 0 if there is no text.
+    pub fn marked(&self, span: Span) -> (usize, usize, usize, usize) {
+        let file = self.file(span);
+        if file.text.is_empty() {
+            return (0, 0, 0, 0);
+        }
+        let (line, _) = file.lines().line_column(&file.text, span.start);
+        let (start, whole) = (file.lines().start(line), file.lines().line(&file.text, line));
+        let units = |offset: u32| {
+            let upto = whole.get(..(offset as usize).saturating_sub(start)).unwrap_or(whole);
+            upto.encode_utf16().count()
+        };
+        (span.file.index().min(self.files.len() - 1), line, units(span.start), units(span.end))
+    }
+
     /// The line and column of a span's start.
     pub fn position(&self, span: Span) -> (usize, usize) {
         let file = self.file(span);

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Command::List(args) => commands::show::list(args, &mut output),
         Command::Emit(args) => commands::show::emit(args, &mut output),
         Command::Summary(args) => commands::summary::run(args, &mut output),
+        Command::Graph(args) => commands::graph::run(args, &mut output),
         Command::Pds { command } => commands::pds::run(command, &mut output),
         Command::Fmt(args) => commands::several::fmt(args, &mut output),
         Command::Fixpoint { command } => commands::fixpoint::run(command, &mut output),

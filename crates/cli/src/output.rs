@@ -3,6 +3,7 @@
 use crate::Status;
 use crate::args::{Args, Color, Command, Fixpoint, Format, Pds};
 use crate::guard::{Limits, Telling};
+use crate::report::{junit, sarif};
 use crate::stdout::Stdout;
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
@@ -22,8 +23,10 @@ pub struct Output {
     pub verbose: bool,
     /// What the command may cost, where no budget is asked.
     pub limits: Limits,
-    /// If the report is JSON: the diagnostics so far, as JSON too.
+    /// If the report is for programs: the diagnostics so far, as JSON.
     pub diagnostics: Option<Vec<Value>>,
+    /// The form of the report.
+    format: Format,
 }
 
 impl Output {
@@ -37,25 +40,34 @@ impl Output {
             Command::List(show) | Command::Emit(show) => Some(&show.cost),
             Command::Fmt(fmt) => Some(&fmt.cost),
             Command::Summary(summary) => Some(&summary.cost),
+            Command::Graph(graph) => Some(&graph.cost),
             Command::Pds { command: Pds::Post(saturate) | Pds::Pre(saturate) } => Some(&saturate.cost),
             _ => None,
         };
-        let json = matches!(&args.command, Command::Check(check) if check.format == Format::Json);
+        let format = match &args.command {
+            Command::Check(check) => check.format,
+            _ => Format::Human,
+        };
         let telling = match &args.command {
             Command::List(_)
             | Command::Emit(_)
             | Command::Fmt(_)
             | Command::Summary(_)
+            | Command::Graph(_)
             | Command::Pds { .. } => Telling::Error,
-            _ if json => Telling::Json,
-            _ => Telling::Verdict,
+            _ => match format {
+                Format::Json => Telling::Json,
+                Format::Human | Format::Github => Telling::Verdict,
+                Format::Sarif | Format::Junit => Telling::Error,
+            },
         };
         Output {
             color: in_color(args.manner.color),
             quiet: args.manner.quiet,
             verbose: args.manner.verbose,
             limits: cost.map_or_else(Limits::default, |cost| Limits::new(cost, telling)),
-            diagnostics: json.then(Vec::new),
+            diagnostics: (format != Format::Human).then(Vec::new),
+            format,
             ..Output::default()
         }
     }
@@ -92,14 +104,21 @@ impl Output {
         status
     }
 
-    /// After bad input to a command whose report is JSON: the report, which has diagnostics in place of properties. `from` is
+    /// After bad input to a command whose report is for programs: the report, which has diagnostics in place of properties. `from` is
     /// where the messages about this input begin.
     pub fn report_bad_input(&mut self, from: usize) {
         let Some(mut list) = self.diagnostics.take() else { return };
         let plain = self.err[from..].lines().filter_map(|line| line.strip_prefix("error: "));
         list.extend(plain.map(|message| json!({ "severity": "error", "message": message })));
-        let report = json!({ "schema": "postbop/1", "verdict": "error", "diagnostics": list });
-        self.out.push_str(&format!("{report}\n"));
+        let report = match self.format {
+            Format::Sarif => sarif::log(Vec::new(), list.iter().map(sarif::notification).collect(), false),
+            Format::Junit => junit::document("", &junit::unreadable(&list)),
+            Format::Github => list.iter().map(junit::complaint).collect(),
+            Format::Human | Format::Json => {
+                format!("{}\n", json!({ "schema": "postbop/1", "verdict": "error", "diagnostics": list }))
+            }
+        };
+        self.out.push_str(&report);
         self.diagnostics = Some(Vec::new());
     }
 }

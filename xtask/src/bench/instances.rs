@@ -60,6 +60,32 @@ pub(super) const INSTANCES: &[(&str, &[u64])] = &[
     ("privates-bug", &[1_000]),
     ("counter", &[18]),
     ("counter-safe", &[18]),
+    ("qsort", &[3, 4]),
+    ("qsort-bug", &[3, 4]),
+    ("qsort-bug", &[3, 8]),
+    ("qsort-bug", &[3, 16]),
+];
+
+/// Programs with unbounded integers, which only `weighted` and `auto` take.
+pub(super) const UNBOUNDED: &[(&str, &[u64])] = &[
+    ("qsort", &[3]),
+    ("qsort-bug", &[3]),
+    ("qsort", &[4]),
+    ("qsort-bug", &[4]),
+    ("qsort", &[5]),
+    ("qsort-bug", &[5]),
+    ("mccarthy", &[100]),
+    ("mccarthy-bug", &[100]),
+    ("ackermann", &[2, 3]),
+    ("ackermann-bug", &[2, 3]),
+    ("parity", &[0]),
+    ("parity-bug", &[0]),
+    ("times", &[7]),
+    ("times-bug", &[7]),
+    ("twos", &[100_001]),
+    ("twos", &[100_000]),
+    ("carry", &[60]),
+    ("carry-bug", &[60]),
 ];
 
 /// Instances whose noise keeps most engines busy for longer than anyone wants to wait. They show which engine answers all the

@@ -11,6 +11,7 @@ mod noise;
 mod random;
 mod scope;
 mod shape;
+mod unbounded;
 
 use postbop_ir::{LocId, Program};
 
@@ -20,7 +21,8 @@ pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS RE
      ident K | swapret K | recpass K | getters K | pairs K | restore K | chain N K | faraway K OTHERS | reverse K | permute K | shuffle SEED K | havoc K | \
      choosy K | adder K | privates N | slam SEED VARS PROCS STATEMENTS | sparse SEED GLOBALS PROCS STATEMENTS | \
      mutual SEED GLOBALS PROCS STATEMENTS | scope SEED VARS PROCS, and each of these with -bug | counter BITS | counter-safe BITS | \
-     doubling N | asserts N | nested N | params N";
+     doubling N | asserts N | nested N | params N | twos NUMBER | \
+     qsort SIZE [BITS] | mccarthy BOUND | ackermann M N | parity LEAST | times FACTOR | carry K, and each of these with -bug";
 
 /// One program of a family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +84,7 @@ pub fn instance(family: &str, parameters: &[u64]) -> Result<Instance, String> {
         ("asserts", &[n @ (1..)]) => (shape::asserts(n), "ERR", Some(true)),
         ("nested", &[n @ (1..)]) => (shape::nested(n), "ERR", Some(true)),
         ("params", &[n @ (2..)]) => (shape::params(n), "ERR", Some(false)),
+        ("twos", &[number @ 0..=0xffff_ffff]) => (unbounded::twos(number), "ERR", Some(number % 2 == 0)),
         _ => match spoilable(family, parameters) {
             Some((source, expected)) => (source, "ERR", expected),
             None => {
@@ -121,12 +124,32 @@ fn spoilable(family: &str, parameters: &[u64]) -> Option<(String, Option<bool>)>
         ("adder", &[k @ (1..)]) => choices::adder(k, bug),
         ("privates", &[n @ (1..)]) => choices::privates(n, bug),
         ("scope", &[seed, vars @ (1..), procs @ (10..)]) => scope::scope(seed, vars, procs, bug),
-        _ => {
-            let source = noisy(name, parameters, bug)?;
-            return Some((source, (!bug).then_some(false)));
+        // Indices run from -1 to the size, and are as wide as the elements.
+        ("qsort", &[size @ 2..=64, bits @ 3..=63]) if size < 1 << (bits - 1) => {
+            unbounded::qsort(size, Some(bits), bug)
         }
+        _ => match over_integers(name, parameters, bug) {
+            Some(source) => source,
+            None => {
+                let source = noisy(name, parameters, bug)?;
+                return Some((source, (!bug).then_some(false)));
+            }
+        },
     };
     Some((source, Some(bug)))
+}
+
+/// The program of a family over unbounded integers.
+fn over_integers(name: &str, parameters: &[u64], bug: bool) -> Option<String> {
+    match (name, parameters) {
+        ("qsort", &[size @ 2..=64]) => Some(unbounded::qsort(size, None, bug)),
+        ("mccarthy", &[bound @ 0..=0xffff_ffff]) => Some(unbounded::mccarthy(bound, bug)),
+        ("ackermann", &[m @ 0..=3, n @ 0..=40]) => Some(unbounded::ackermann(m, n, bug)),
+        ("parity", &[least @ 0..=0xffff_ffff]) => Some(unbounded::parity(least, bug)),
+        ("times", &[factor @ 1..=0xffff_ffff]) => Some(unbounded::times(factor, bug)),
+        ("carry", &[k @ 2..=300]) => Some(unbounded::carry(k, bug)),
+        _ => None,
+    }
 }
 
 /// The program of a family in which noise decides whether the bug is reached.
@@ -174,6 +197,8 @@ mod tests {
         ("asserts", &[4]),
         ("nested", &[9]),
         ("params", &[4]),
+        ("twos", &[1_000]),
+        ("twos", &[1_001]),
     ];
 
     const SPOILABLE: &[(&str, &[u64])] = &[
@@ -194,11 +219,21 @@ mod tests {
         ("privates", &[3]),
     ];
 
+    const OVER_INTEGERS: &[(&str, &[u64])] = &[
+        ("qsort", &[3]),
+        ("qsort", &[3, 4]),
+        ("mccarthy", &[100]),
+        ("ackermann", &[2, 2]),
+        ("parity", &[0]),
+        ("times", &[7]),
+        ("carry", &[60]),
+    ];
+
     fn small() -> Vec<Instance> {
         let with_bug = |&(family, parameters): &(&str, _)| {
             [(family.to_owned(), parameters), (format!("{family}{BUG}"), parameters)]
         };
-        let spoilable = SPOILABLE.iter().flat_map(with_bug);
+        let spoilable = SPOILABLE.iter().chain(OVER_INTEGERS).flat_map(with_bug);
         let all = SMALL.iter().map(|&(family, parameters)| (family.to_owned(), parameters)).chain(spoilable);
         all.map(|(family, parameters)| instance(&family, parameters).unwrap()).collect()
     }
@@ -232,13 +267,13 @@ mod tests {
         assert!(decided >= 2 * SPOILABLE.len(), "{decided} families are small enough for the oracle");
     }
 
-    /// The counters of engine `summary`, which must give the expected answer.
-    fn by_summary(instance: &Instance) -> Stats {
+    /// The counters of an engine, which must give the expected answer.
+    fn answered(instance: &Instance, engine: &str) -> Stats {
         let (program, locs) = instance.read();
         let queries = [Query::reach(instance.target, locs)];
         let budget = Budget::unlimited().with_time(std::time::Duration::from_secs(20));
-        let summary = EngineChoice::named("summary").unwrap();
-        let report = verify(&Task::new(&program, &queries), summary, &budget, &mut Silent);
+        let engine = EngineChoice::named(engine).unwrap();
+        let report = verify(&Task::new(&program, &queries), engine, &budget, &mut Silent);
         let reached = match &report.answers[0].verdict {
             Verdict::Holds { .. } => false,
             Verdict::Violated(_) => true,
@@ -251,7 +286,7 @@ mod tests {
     #[test]
     fn long_loops_are_taken_many_rounds_at_a_time() {
         for (family, bits) in [("counter", 13), ("counter-safe", 30)] {
-            let stats = by_summary(&instance(family, &[bits]).unwrap());
+            let stats = answered(&instance(family, &[bits]).unwrap(), "summary");
             let arrivals = stats.get("arrivals").unwrap();
             assert!(arrivals < 1_000, "{family}: {arrivals} sets arrived somewhere");
         }
@@ -268,10 +303,30 @@ mod tests {
         for (family, parameters) in sizes {
             for name in [family.to_owned(), format!("{family}{BUG}")] {
                 let instance = instance(&name, &parameters).unwrap();
-                let stats = by_summary(&instance);
+                let stats = answered(&instance, "summary");
                 let count = |what: &str| stats.get(what).unwrap();
                 assert!(count("vertices") < 150_000, "{}: {} vertices", instance.name, count("vertices"));
                 assert_eq!(count("reorderings"), 0, "{}", instance.name);
+            }
+        }
+    }
+
+    #[test]
+    fn weighted_decides_programs_with_unbounded_integers() {
+        for instance in small() {
+            let (program, _) = instance.read();
+            if program.vars().iter().any(|var| var.ty == postbop_ir::Type::Integer) {
+                answered(&instance, "weighted");
+            }
+        }
+    }
+
+    #[test]
+    fn the_bug_of_quicksort_is_found_at_any_width() {
+        for bits in [4, 8, 16] {
+            let instance = instance("qsort-bug", &[3, bits]).unwrap();
+            for engine in ["explicit", "summary", "weighted"] {
+                answered(&instance, engine);
             }
         }
     }

@@ -261,6 +261,15 @@ mod tests {
         assert!(matches!(examined(source), Finding::Agreed(_)), "{:?}", examined(source));
     }
 
+    /// The run that the monitor marks has g = 0 in its first round and g = -1 in all others, so it violates the formula too.
+    #[test]
+    fn rounds_may_begin_with_other_values_than_the_first() {
+        let source = "// ltl: ! F {g < 0}\n// monitor: state a init; state b repeat; a -> a; a -> b;\n\
+                      decl int<1> g;\nvoid main()\nbegin\n  if (g >= 0) then\n    skip;\n  fi\n  while (*) do\n    \
+                      L: g := g;\n    g := -1;\n  od\nend\n";
+        assert!(matches!(examined(source), Finding::Agreed(_)), "{:?}", examined(source));
+    }
+
     #[test]
     fn the_oracle_finds_programs_with_one_run() {
         let read = |text: &str, program: &Program| read::formula(text, program).unwrap();

@@ -4,12 +4,14 @@ use super::watched::{self, Translated};
 use crate::args::{Check, Cost};
 use crate::guard::Guard;
 use crate::input::{Files, Input, options};
+use crate::report::html::Page;
 use crate::report::overall;
 use crate::report::printer::{Printer, Sheet};
 use crate::{ALLOCATOR, Output, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
 use postbop_ir::text::fingerprint;
 use postbop_ir::{Bound, Prefer, Program, Proofs, Query, Schedule, Task};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -51,7 +53,8 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     }
     let choice = choice(args).map_err(|message| refuse(output, message))?;
     let names = queries.iter().chain(products.iter().map(|product| &product.query));
-    let mut sheet = Sheet::new(names.map(|query| query.name.as_str()), args, output);
+    let page = page(args, output)?;
+    let mut sheet = Sheet::new(names.map(|query| query.name.as_str()), args, page, output);
     let check = Checking { args, files: &files, choice, budget: &budget };
     let mut report = check.report(&input, &queries, &mut sheet);
     for product in &products {
@@ -62,11 +65,14 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     report.stats.add("read_us", read.as_micros() as u64);
     report.stats.add("total_us", start.elapsed().as_micros() as u64);
     report.stats.add("peak_bytes", peak());
-    sheet.finish(&report, &input);
+    let written = sheet.finish(&report, &input);
     let mut status = status(&report);
+    if let (Err(error), Some(path)) = (written, &args.report) {
+        status = status.worst(unwritable(path, &error, output));
+    }
     if let Some(path) = &args.certificate {
         let written = super::validate::write(path, &input, &report.answers[..queries.len()], output);
-        status = written.err().unwrap_or(status);
+        status = written.err().map_or(status, |failed| status.worst(failed));
     }
     if status == Status::Bug {
         output.err.push_str(&keep(&input.program, &std::env::current_dir().unwrap_or_default()));
@@ -76,6 +82,23 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
         std::mem::forget((input, report));
     }
     Ok(status)
+}
+
+/// The page that the user asks for. It is begun before the work: that a file cannot be written should not come to light after
+/// an hour.
+fn page(args: &Check, output: &mut Output) -> Result<Option<Page>, Status> {
+    let Some(path) = &args.report else { return Ok(None) };
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(path).is_some_and(|page| Some(page) == real(&args.source.file)) {
+        output.error(&format!("{}: this is the program, not a place for its report", path.display()));
+        return Err(Status::BadInput);
+    }
+    Page::create(path).map(Some).map_err(|error| unwritable(path, &error, output))
+}
+
+fn unwritable(path: &Path, error: &io::Error, output: &mut Output) -> Status {
+    output.error(&format!("{}: {error}", path.display()));
+    Status::BadInput
 }
 
 /// Which engine is to answer.

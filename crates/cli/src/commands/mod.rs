@@ -5,6 +5,7 @@ pub mod explain;
 pub mod fixpoint;
 pub mod fmt;
 pub mod generate;
+pub mod graph;
 pub mod pds;
 pub mod replay;
 pub mod several;

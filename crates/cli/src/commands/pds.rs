@@ -3,6 +3,7 @@
 use crate::args::{Dialect, Pds, Saturate, Source};
 use crate::guard::Guard;
 use crate::input::{Files, options};
+use crate::report::plain::dot;
 use crate::{Output, Status};
 use postbop_engine::configurations::{Configurations, Direction, configurations};
 use postbop_front::plain::{Configuration, Plain};
@@ -78,11 +79,11 @@ fn table(found: &Configurations) -> String {
 fn picture(found: &Configurations) -> String {
     let mut out = "digraph {\n  rankdir=LR;\n".to_owned();
     for state in &found.accepting {
-        let _ = writeln!(out, "  \"{state}\" [shape=doublecircle];");
+        let _ = writeln!(out, "  {} [shape=doublecircle];", dot(state));
     }
     for (from, symbol, to) in &found.transitions {
-        let label = symbol.as_deref().unwrap_or("");
-        let _ = writeln!(out, "  \"{from}\" -> \"{to}\" [label=\"{label}\"];");
+        let label = dot(symbol.as_deref().unwrap_or(""));
+        let _ = writeln!(out, "  {} -> {} [label={label}];", dot(from), dot(to));
     }
     out + "}\n"
 }

@@ -9,6 +9,16 @@ use std::path::PathBuf;
 /// Decides the properties of each program.
 pub fn check(args: &Check, output: &mut Output) -> Status {
     let several = !args.more.is_empty();
+    let whole = match args.format {
+        _ if args.report.is_some() => Some("--report"),
+        Format::Sarif => Some("--format sarif"),
+        Format::Junit => Some("--format junit"),
+        Format::Human | Format::Json | Format::Github => None,
+    };
+    if let Some(option) = whole.filter(|_| several) {
+        output.error(&format!("`{option}` is for one program; check the others by themselves"));
+        return Status::BadInput;
+    }
     each(&args.source, &args.more, output, |source, rest, output| {
         if several && args.format == Format::Human {
             let gap = if rest.len() == args.more.len() { "" } else { "\n" };

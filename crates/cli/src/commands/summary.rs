@@ -46,7 +46,7 @@ pub fn run(args: &Args, output: &mut Output) -> Status {
 }
 
 /// The procedure of a name, or the first.
-fn procedure(program: &Program, name: Option<&str>) -> Result<ProcId, String> {
+pub fn procedure(program: &Program, name: Option<&str>) -> Result<ProcId, String> {
     let Some(name) = name else { return Ok(program.main()) };
     let found = program.procs().pairs().find(|(_, proc)| proc.name == name);
     found.map(|(id, _)| id).ok_or_else(|| {

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 /// How the object begins.
 pub const BEGIN: &str = "{\"schema\":\"postbop/1\",\"properties\":[";
 
-/// Writes one property, with or without its trace.
-pub fn property(out: &mut dyn Write, answer: &Answer, writer: Option<&Writer>) -> io::Result<()> {
+/// What is known of one property, but for its trace.
+pub fn facts(answer: &Answer) -> Value {
     let verdict = &answer.verdict;
     let mut object = json!({ "name": answer.query, "status": status(verdict), "engine": answer.engine });
     match verdict {
@@ -30,8 +30,13 @@ pub fn property(out: &mut dyn Write, answer: &Answer, writer: Option<&Writer>) -
     if let Some(vacuous) = answer.vacuous {
         object["vacuous"] = json!(vacuous);
     }
-    let object = object.to_string();
-    match (verdict, writer) {
+    object
+}
+
+/// Writes one property, with or without its trace.
+pub fn property(out: &mut dyn Write, answer: &Answer, writer: Option<&Writer>) -> io::Result<()> {
+    let object = facts(answer).to_string();
+    match (&answer.verdict, writer) {
         (Verdict::Violated(trace), Some(writer)) => {
             out.write_all(&object.as_bytes()[..object.len() - 1])?;
             out.write_all(b",\"trace\":")?;

@@ -2,10 +2,14 @@
 
 pub mod constraints;
 pub mod diagnostics;
+pub mod html;
 pub mod json;
+pub mod junit;
 pub mod page;
+pub mod plain;
 pub mod printer;
 pub mod repeats;
+pub mod sarif;
 pub mod story;
 pub mod text;
 pub mod trace_json;

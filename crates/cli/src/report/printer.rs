@@ -1,9 +1,11 @@
 //! Room `cli/report`: answers written as they are found, and how far the work is.
 
+use super::html::Page;
+use super::plain::visible;
 use super::text::Manner;
 use super::trace_json::Writer;
 use super::words::Words;
-use super::{json, overall, text};
+use super::{json, junit, overall, sarif, text};
 use crate::args::{Check, Detail, Format};
 use crate::input::Input;
 use crate::output::Output;
@@ -22,27 +24,48 @@ pub struct Sheet<'a> {
     width: usize,
     begun: bool,
     bar: Option<ProgressBar>,
+    /// The page that is written beside it.
+    page: Option<Page>,
+    /// Of a form that is one document: what it says of each property so far.
+    results: Vec<serde_json::Value>,
+    cases: String,
 }
 
 impl<'a> Sheet<'a> {
     /// An empty report on these properties.
-    pub fn new<'n>(names: impl Iterator<Item = &'n str>, args: &'a Check, output: &'a mut Output) -> Self {
+    pub fn new<'n>(
+        names: impl Iterator<Item = &'n str>,
+        args: &'a Check,
+        page: Option<Page>,
+        output: &'a mut Output,
+    ) -> Self {
         let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(40);
         output.speak();
         let bar = if output.quiet { None } else { bar() };
-        Sheet { args, output, width, begun: false, bar }
+        Sheet { args, output, width, begun: false, bar, page, results: Vec::new(), cases: String::new() }
     }
 
     /// Writes one answer; a violation needs a printer that knows its program.
-    fn tell(&mut self, answer: &Answer, printer: Option<&Source>) {
+    fn tell(&mut self, answer: &Answer, input: &Input, printer: Option<&Source>) {
         let begin = !std::mem::replace(&mut self.begun, true);
+        if let (Some(page), Some(source)) = (&mut self.page, printer) {
+            page.answer(answer, &source.words);
+        }
         let Sheet { args, output, width, .. } = self;
+        let words = printer.map(|source| &source.words);
+        let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
+        let manner = Manner { words, detail, shortest, width: *width, validate };
+        let told = || format!("{}{}", text::answer(answer, &manner), text::advice(answer, &args.engine));
         let written = match args.format {
-            Format::Human => {
-                let words = printer.map(|source| &source.words);
-                let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
-                let manner = Manner { words, detail, shortest, width: *width, validate };
-                output.out.write_all(text::answer(answer, &manner).as_bytes())
+            Format::Human => output.out.write_all(visible(&told()).as_bytes()),
+            Format::Github => output.out.write_all(junit::annotation(answer, input, words).as_bytes()),
+            Format::Sarif => {
+                self.results.push(sarif::result(answer, words));
+                Ok(())
+            }
+            Format::Junit => {
+                self.cases.push_str(&junit::case(answer, input.name(), &told()));
+                Ok(())
             }
             Format::Json => {
                 let begin = if begin { json::BEGIN } else { "," };
@@ -57,21 +80,25 @@ impl<'a> Sheet<'a> {
         self.output.out.flush_soon();
     }
 
-    /// Writes the answers that are unknown, and the verdict on all.
-    pub fn finish(mut self, report: &Report, input: &Input) {
+    /// Writes the answers that are unknown, and the verdict on all. The result is that of the page.
+    pub fn finish(mut self, report: &Report, input: &Input) -> io::Result<()> {
         let Report { answers, engine, stats, blocked } = report;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
         let unknown = answers.iter().filter(|answer| !answer.verdict.is_known());
-        unknown.for_each(|answer| self.tell(answer, None));
+        unknown.for_each(|answer| self.tell(answer, input, None));
         let last = match self.args.format {
+            Format::Sarif => sarif::log(std::mem::take(&mut self.results), Vec::new(), true),
+            Format::Junit => junit::document(input.name(), &self.cases),
+            Format::Github => text::verdict(answers),
             Format::Human => {
                 let stats = match self.args.question.stats {
                     true => format!("\n{}\n", text::stats(engine, stats)),
                     false => String::new(),
                 };
-                format!("{stats}{}{}", text::blocked(blocked, input), text::verdict(answers))
+                let blocked = text::blocked(blocked, input);
+                format!("{stats}{}{}", visible(&blocked), text::verdict(answers))
             }
             Format::Json => {
                 let begin = if self.begun { "" } else { json::BEGIN };
@@ -80,6 +107,7 @@ impl<'a> Sheet<'a> {
             }
         };
         self.output.out.push_str(&last);
+        self.page.map_or(Ok(()), |page| page.finish(report, input, &self.args.engine))
     }
 }
 
@@ -125,8 +153,8 @@ impl Observer for Printer<'_, '_, '_> {
         }
         let Printer { source, sheet, .. } = self;
         match sheet.bar.clone() {
-            Some(bar) => bar.suspend(|| sheet.tell(answer, Some(source))),
-            None => sheet.tell(answer, Some(source)),
+            Some(bar) => bar.suspend(|| sheet.tell(answer, source.words.input, Some(source))),
+            None => sheet.tell(answer, source.words.input, Some(source)),
         }
         // It was told; a report of thousands of violations keeps none of their traces.
         if let Verdict::Violated(trace) = &mut answer.verdict {

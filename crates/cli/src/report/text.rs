@@ -32,20 +32,14 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
     let name = &answer.query;
     let mut out = format!("{name:<width$}  ");
     let _ = match &answer.verdict {
-        Verdict::Holds { within, .. } => {
-            let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
-            let checked = match answer.checked {
-                _ if !validate => "",
-                true => "; its proof was checked",
-                false => "; unchecked",
-            };
-            writeln!(out, "holds{}{vacuous}{checked}", up_to(*within))
+        Verdict::Violated(trace) if words.is_some() => {
+            writeln!(out, "violated by a run {}", words.map(|words| run(words, trace)).unwrap_or_default())
         }
-        Verdict::Unknown(why) => writeln!(out, "unknown: {}", unknown(why, answer.explored)),
-        Verdict::Violated(trace) => match words {
-            Some(words) => writeln!(out, "violated by a run {}", run(words, trace)),
-            None => writeln!(out, "violated"),
-        },
+        Verdict::Holds { .. } if validate => {
+            let checked = if answer.checked { "its proof was checked" } else { "unchecked" };
+            writeln!(out, "{}; {checked}", says(answer))
+        }
+        _ => writeln!(out, "{}", says(answer)),
     };
     let (Verdict::Violated(trace), Some(words)) = (&answer.verdict, words) else { return out };
     if detail == Detail::None {
@@ -67,6 +61,43 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
         out.push_str("        There may be a shorter run: `--shortest` finds one of the least length.\n\n");
     }
     out
+}
+
+/// A verdict on one line, without the run that shows it.
+pub fn says(answer: &Answer) -> String {
+    match &answer.verdict {
+        Verdict::Holds { within, .. } => {
+            let vacuous = if answer.vacuous == Some(true) { VACUOUS } else { "" };
+            format!("holds{}{vacuous}", up_to(*within))
+        }
+        Verdict::Unknown(why) => format!("unknown: {}", unknown(why, answer.explored)),
+        Verdict::Violated(_) => "violated".into(),
+    }
+}
+
+/// What to try where there is no answer, as a line of its own; nothing if there is one.
+pub fn advice(answer: &Answer, engine: &str) -> String {
+    let Verdict::Unknown(why) = &answer.verdict else { return String::new() };
+    let other = match engine {
+        "auto" => "name one engine with `--engine`, such as `summary` or `sat`",
+        _ => "let `--engine auto` choose, or name another engine",
+    };
+    let fewer = if answer.explored.is_some() { "; `--switches K` asks about fewer runs" } else { "" };
+    let text = match why {
+        Why::Time(_) => format!("give it more time with `--timeout`, or {other}{fewer}"),
+        Why::Memory(_) => format!("allow more with `--memory`, or {other}{fewer}"),
+        Why::Cancelled => {
+            format!("it was interrupted before it was done; `--timeout` sets a limit beforehand{fewer}")
+        }
+        Why::Effort => other.to_owned(),
+        Why::First => "leave out `--first` to get an answer for every property".to_owned(),
+        Why::Unsupported(_) if engine == "auto" => return String::new(),
+        Why::Unsupported(_) => {
+            "`--engine auto` chooses an engine that takes such a program, if there is one".to_owned()
+        }
+        Why::EngineBug(_) => "please report it, with the file that was kept".to_owned(),
+    };
+    format!("        try: {text}\n")
 }
 
 /// Which threads wait at the end of a run that gets stuck, and where.
@@ -110,7 +141,7 @@ pub fn blocked(blocked: &[Blocked], input: &Input) -> String {
 }
 
 /// How long a run is.
-fn run(words: &Words, trace: &Trace) -> String {
+pub fn run(words: &Words, trace: &Trace) -> String {
     if !words.program.is_sequential() {
         return format!("with {}", switches(trace.switches()));
     }

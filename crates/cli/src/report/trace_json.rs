@@ -74,7 +74,7 @@ impl Writer<'_> {
     }
 
     /// A thread that waits.
-    fn waiting(&self, at: &Waiting) -> Json {
+    pub fn waiting(&self, at: &Waiting) -> Json {
         let (line, text) = self.words.statement(at.loc);
         let mut object = json!({ "name": self.words.name_of(at.thread).unwrap_or("start"), "source": text });
         if let Some(line) = line {

@@ -20,7 +20,7 @@
 
 use super::columns::{Node, Nodes};
 use super::machine::code::Machine;
-use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Table, VarId};
+use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Table, VarId};
 use postbop_kit::groups::Groups;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -70,7 +70,7 @@ impl Affinities {
                 }
             }
         }
-        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: of_calls(machine, nodes) }
+        Affinities { within: Partners::new(nodes.len(), &collector.ties), calls: of_calls(program, nodes) }
     }
 
     /// The partners of a global, or of a local or a result of the first procedure of a placement, in order, and how strongly
@@ -80,9 +80,17 @@ impl Affinities {
     }
 }
 
+/// The ties of a program in which every procedure has an order of its own: those within procedures, and those between callers and callees.
+pub fn ties(program: &Program, nodes: &Nodes) -> Vec<Tie> {
+    let mut collector = Collector { nodes, ties: of_calls(program, nodes) };
+    for edge in program.edges().iter() {
+        collector.action(program.locs()[edge.from].proc, &edge.action);
+    }
+    collector.ties
+}
+
 /// The ties between callers and callees.
-fn of_calls(machine: &Machine, nodes: &Nodes) -> Vec<Tie> {
-    let program = machine.program;
+fn of_calls(program: &Program, nodes: &Nodes) -> Vec<Tie> {
     let mut calls = Collector { nodes, ties: Vec::new() };
     for edge in program.edges().iter() {
         let Action::Call { callee, args, results } = &edge.action else { continue };

@@ -30,6 +30,8 @@ pub struct Cover<'c, 'a> {
     pub universe: &'c Ndd,
     /// A column that no set mentions.
     pub free: Column,
+    /// Where a number stands among all: one that is determined by others is told in terms of those that stand before it.
+    pub rank: &'c dyn Fn(Column) -> usize,
 }
 
 impl Cover<'_, '_> {
@@ -80,6 +82,13 @@ impl Cover<'_, '_> {
         Ok(())
     }
 
+    /// The numbers that a set mentions, by their rank.
+    fn numbers(&self, set: &Ndd) -> Vec<Column> {
+        let mut numbers = set.support();
+        numbers.sort_unstable_by_key(|&column| (self.rank)(column));
+        numbers
+    }
+
     fn set_of(&self, constraint: &Constraint) -> Result<Ndd, Interrupted> {
         self.store.linear(&constraint.terms, constraint.compare)
     }
@@ -87,7 +96,7 @@ impl Cover<'_, '_> {
     /// Constraints that all members of a set satisfy, simple ones first, and the vectors that satisfy them. It ends when only the members do.
     fn constraints(&self, set: &Ndd) -> Result<(Vec<Constraint>, Ndd), Interrupted> {
         let (mut list, mut hull) = (Vec::new(), self.universe.clone());
-        let numbers = set.support();
+        let numbers = self.numbers(set);
         // Whether only members are left.
         let mut add = |constraint: Constraint| -> Result<bool, Interrupted> {
             let smaller = self.store.and(&hull, &self.set_of(&constraint)?)?;
@@ -101,21 +110,30 @@ impl Cover<'_, '_> {
             add(Constraint { terms: Vec::new(), compare: Compare::Equal(1) })?;
             return Ok((list, hull));
         }
+        let mut copies = Vec::new();
         for (terms, value) in equalities(self.store, set, &numbers)? {
-            let terms = terms.into_iter().filter(|(factor, _)| *factor != 0).collect();
+            let terms: Vec<Term> = terms.into_iter().filter(|(factor, _)| *factor != 0).collect();
+            // What is another number and a constant has no bounds that the other one has not.
+            if let [(-1 | 1, _), (-1 | 1, copy)] = terms[..] {
+                copies.push(copy);
+            }
             add(Constraint { terms, compare: Compare::Equal(value) })?;
         }
-        for form in forms(&numbers) {
-            let all = values(self.store, set, &form, self.free)?;
-            let minus = form.iter().map(|&(factor, column)| (-factor, column)).collect();
-            let (least, most) = all.extremes().unwrap_or((None, None));
-            let most = most.map(|most| (form.clone(), Compare::AtMost(most)));
-            let least = least.map(|least| (minus, Compare::AtMost(-least)));
-            let rest = congruence(self.store, &all, self.free)?;
-            let rest = rest.map(|(rest, modulus)| (form, Compare::Congruent(rest, modulus)));
+        let numbers: Vec<Column> = numbers.into_iter().filter(|number| !copies.contains(number)).collect();
+        for forms in forms(&numbers) {
+            let shadow = forms.shadow(self.store, set)?;
             let mut is_done = false;
-            for (terms, compare) in [least, most, rest].into_iter().flatten() {
-                is_done = add(Constraint { terms, compare })?;
+            for form in forms.sums {
+                let all = values(self.store, &shadow, &form, self.free)?;
+                let minus = form.iter().map(|&(factor, column)| (-factor, column)).collect();
+                let (least, most) = all.extremes().unwrap_or((None, None));
+                let most = most.map(|most| (form.clone(), Compare::AtMost(most)));
+                let least = least.map(|least| (minus, Compare::AtMost(-least)));
+                let rest = congruence(self.store, &all, self.free)?;
+                let rest = rest.map(|(rest, modulus)| (form, Compare::Congruent(rest, modulus)));
+                for (terms, compare) in [least, most, rest].into_iter().flatten() {
+                    is_done = add(Constraint { terms, compare })?;
+                }
             }
             if is_done {
                 break;
@@ -141,27 +159,28 @@ impl Cover<'_, '_> {
     /// Two parts of a set that is not described by its constraints, whose `hull` is larger.
     fn split(&self, set: &Ndd, hull: &Ndd) -> Result<Option<[Ndd; 2]>, Interrupted> {
         let beyond = self.store.minus(hull, set)?;
-        let numbers = hull.support().into_iter().chain(set.support());
-        let mut numbers: Vec<Column> = numbers.collect();
-        numbers.sort_unstable();
+        let mut numbers: Vec<Column> = [self.numbers(hull), self.numbers(set)].concat();
+        numbers.sort_unstable_by_key(|&column| (self.rank)(column));
         numbers.dedup();
         let mut best: Option<(usize, [Ndd; 2])> = None;
-        for form in forms(&numbers) {
-            let (least, most) =
-                values(self.store, &beyond, &form, self.free)?.extremes().unwrap_or((None, None));
-            let mut bounds = vec![0, -1];
-            bounds.extend(most.into_iter().chain(least.map(|least| least - 1)));
-            bounds.sort_unstable();
-            bounds.dedup();
-            for bound in bounds {
-                let below = self.store.linear(&form, Compare::AtMost(bound))?;
-                let parts = [self.store.and(set, &below)?, self.store.minus(set, &below)?];
-                if parts.iter().any(Ndd::is_empty) {
-                    continue;
-                }
-                let cost = parts[0].size() + parts[1].size();
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, parts));
+        for forms in forms(&numbers) {
+            let shadow = forms.shadow(self.store, &beyond)?;
+            for form in forms.sums {
+                let extremes = values(self.store, &shadow, &form, self.free)?.extremes();
+                let (least, most) = extremes.unwrap_or((None, None));
+                let mut bounds = vec![0, -1];
+                bounds.extend(most.into_iter().chain(least.map(|least| least - 1)));
+                bounds.sort_unstable();
+                bounds.dedup();
+                for bound in bounds {
+                    let below = self.store.linear(&form, Compare::AtMost(bound))?;
+                    let parts = [self.store.and(set, &below)?, self.store.minus(set, &below)?];
+                    let cost = parts[0].size() + parts[1].size();
+                    if !parts.iter().any(Ndd::is_empty)
+                        && best.as_ref().is_none_or(|(least, _)| cost < *least)
+                    {
+                        best = Some((cost, parts));
+                    }
                 }
             }
         }
@@ -177,7 +196,7 @@ mod tests {
     fn cases(of: impl Fn(&Ndds) -> Ndd) -> Option<Vec<Vec<Constraint>>> {
         let store = &Ndds::new(&|_| true);
         let (set, universe) = (of(store), &store.constant(true));
-        let cover = Cover { store, universe, free: 9 };
+        let cover = Cover { store, universe, free: 9, rank: &|column| column as usize };
         let found = cover.cases(&set).unwrap();
         // However it is split, the cases describe the set.
         if let Some(found) = &found {

@@ -145,7 +145,7 @@ impl<'f, 'a> Formulas<'f, 'a> {
 
     /// A register at some time.
     pub fn register(&mut self, register: Register, time: Time) -> Meaning {
-        let columns = self.registers.slots_of(register).map(|slot| column(slot, time));
+        let columns = self.registers.slots_of(register).iter().map(|&slot| column(slot, time));
         self.at(self.registers.ty(register), columns.collect())
     }
 

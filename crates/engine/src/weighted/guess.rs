@@ -157,22 +157,27 @@ impl Guess<'_> {
         for (terms, value) in equalities(store, both, numbers)? {
             hull = store.and(&hull, &store.linear(&terms, Compare::Equal(value))?)?;
         }
-        for form in forms(numbers) {
-            let minus: Vec<Term> = form.iter().map(|&(factor, column)| (-factor, column)).collect();
-            let [before, now] = [old, both].map(|set| values(store, set, &form, value));
-            let (before, now) = (before?, now?);
-            let (Some((old_least, old_most)), Some((least, most))) = (before.extremes(), now.extremes())
-            else {
-                continue;
-            };
-            if let Some(most) = most.and_then(|most| self.bound(old_most, most)) {
-                hull = store.and(&hull, &store.linear(&form, Compare::AtMost(most))?)?;
-            }
-            if let Some(most) = least.and_then(|least| self.bound(old_least.map(|least| -least), -least)) {
-                hull = store.and(&hull, &store.linear(&minus, Compare::AtMost(most))?)?;
-            }
-            if let Some((rest, modulus)) = congruence(store, &now, value)? {
-                hull = store.and(&hull, &store.linear(&form, Compare::Congruent(rest, modulus))?)?;
+        for forms in forms(numbers) {
+            let [old, both] = [old, both].map(|set| forms.shadow(store, set));
+            let (old, both) = (old?, both?);
+            for form in &forms.sums {
+                let minus: Vec<Term> = form.iter().map(|&(factor, column)| (-factor, column)).collect();
+                let [before, now] = [&old, &both].map(|set| values(store, set, form, value));
+                let (before, now) = (before?, now?);
+                let (Some((old_least, old_most)), Some((least, most))) = (before.extremes(), now.extremes())
+                else {
+                    continue;
+                };
+                if let Some(most) = most.and_then(|most| self.bound(old_most, most)) {
+                    hull = store.and(&hull, &store.linear(form, Compare::AtMost(most))?)?;
+                }
+                let old_least = old_least.map(|least| -least);
+                if let Some(most) = least.and_then(|least| self.bound(old_least, -least)) {
+                    hull = store.and(&hull, &store.linear(&minus, Compare::AtMost(most))?)?;
+                }
+                if let Some((rest, modulus)) = congruence(store, &now, value)? {
+                    hull = store.and(&hull, &store.linear(form, Compare::Congruent(rest, modulus))?)?;
+                }
             }
         }
         Ok(hull)

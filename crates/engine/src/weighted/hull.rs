@@ -14,25 +14,40 @@ use postbop_kit::ndd::{Column, Compare, Interrupted, Member, Ndd, Ndds, Term};
 /// More numbers than these have no constraints on sums and differences.
 const MOST_PAIRED: usize = 6;
 
+/// Sums of the same columns.
+pub struct Forms {
+    /// The columns.
+    columns: Vec<Column>,
+    /// The sums.
+    pub sums: Vec<Vec<Term>>,
+}
+
+impl Forms {
+    /// What a set says about these columns.
+    pub fn shadow(&self, store: &Ndds, set: &Ndd) -> Result<Ndd, Interrupted> {
+        store.project(set, |column| !self.columns.contains(&column))
+    }
+}
+
 /// Each number, and the sum and the difference of each pair.
-pub fn forms(numbers: &[Column]) -> Vec<Vec<Term>> {
-    let mut all: Vec<Vec<Term>> = numbers.iter().map(|&column| vec![(1, column)]).collect();
+pub fn forms(numbers: &[Column]) -> Vec<Forms> {
+    let single = |&column: &Column| Forms { columns: vec![column], sums: vec![vec![(1, column)]] };
+    let mut all: Vec<Forms> = numbers.iter().map(single).collect();
     if numbers.len() <= MOST_PAIRED {
         for (at, &one) in numbers.iter().enumerate() {
             for &other in &numbers[at + 1..] {
-                all.extend([1, -1].map(|factor| vec![(1, one), (factor, other)]));
+                let sums = [1, -1].map(|factor| vec![(1, one), (factor, other)]).into();
+                all.push(Forms { columns: vec![one, other], sums });
             }
         }
     }
     all
 }
 
-/// The values that a sum has in a set, in a column of their own.
+/// The values that a sum has in a set that mentions nothing else, in a column of their own.
 pub fn values(store: &Ndds, set: &Ndd, form: &[Term], value: Column) -> Result<Ndd, Interrupted> {
-    let kept = |column: Column| form.iter().any(|&(_, mentioned)| mentioned == column);
-    let set = store.project(set, |column| !kept(column))?;
     let terms: Vec<Term> = form.iter().copied().chain([(-1, value)]).collect();
-    let with = store.and(&set, &store.linear(&terms, Compare::Equal(0))?)?;
+    let with = store.and(set, &store.linear(&terms, Compare::Equal(0))?)?;
     store.project(&with, |column| column != value)
 }
 
@@ -55,7 +70,7 @@ pub fn congruence(store: &Ndds, set: &Ndd, value: Column) -> Result<Option<(i64,
     Ok((2..=1024).contains(&modulus).then(|| (first.rem_euclid(modulus), modulus)))
 }
 
-/// The affine equalities that all members of a set satisfy, as sums and their values. Members are collected until the equalities of those that
+/// The affine equalities that all members of a set satisfy, as sums and their values. Each says what one of the numbers is, given some that stand before it in the list. Members are collected until the equalities of those that
 /// were collected hold for all.
 pub fn equalities(store: &Ndds, set: &Ndd, numbers: &[Column]) -> Result<Vec<(Vec<Term>, i64)>, Interrupted> {
     let vector = |member: Member| -> Option<Vec<i128>> {
@@ -159,7 +174,10 @@ mod tests {
         let even = linear(&[(1, 0)], Compare::Congruent(0, 2));
         let set = store.all([&line, &above, &even]).unwrap();
         assert_eq!(equalities(&store, &set, &[0, 1]).unwrap(), [(vec![(-7, 0), (1, 1)], 0)]);
-        let of = |form: &[Term]| values(&store, &set, form, 9).unwrap();
+        let of = |form: &[Term]| {
+            let shadow = store.project(&set, |at| form.iter().all(|&(_, column)| column != at)).unwrap();
+            values(&store, &shadow, form, 9).unwrap()
+        };
         assert_eq!(of(&[(1, 0)]).extremes(), Some((Some(4), None)));
         assert_eq!(congruence(&store, &of(&[(1, 1)]), 9).unwrap(), Some((0, 14)));
         assert_eq!(congruence(&store, &of(&[(1, 0), (1, 1)]), 9).unwrap(), Some((0, 16)));

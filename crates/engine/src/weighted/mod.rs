@@ -49,7 +49,7 @@ use system::Model;
 use weight::{Calls, Relations, Stop, Weight};
 
 /// Diagrams are walked to a depth of a few calls for each slot.
-const MOST_SLOTS: u32 = 1000;
+const MOST_SLOTS: u64 = 1000;
 
 /// The engine.
 pub struct Weighted;
@@ -69,7 +69,7 @@ impl Engine for Weighted {
                 "shortest traces with `weighted`; `summary` and `explicit` give them".into(),
             ));
         }
-        match Registers::new(task.program).slots() {
+        match Registers::needed(task.program) {
             slots if slots > MOST_SLOTS => Err(Unsupported(format!(
                 "{slots} bits and integers with `weighted`, which takes {MOST_SLOTS}"
             ))),

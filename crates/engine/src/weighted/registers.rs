@@ -3,10 +3,18 @@
 //! A *register* holds a value: a variable of the program, or what a call passes on, an argument or a result. Arguments and results have registers of
 //! their own, since a procedure that calls itself has two activations of the same variables. An unbounded integer is one number of a set, any other value is so many bits: the *slots* of
 //! the register. A set speaks of a slot at up to three points in time, in columns that stand beside each other.
+//!
+//! # Order
+//!
+//! A diagram that says that many registers have the values of as many others is small only if each stands beside its original. So slots are in the order that the ties
+//! between variables give ([`crate::encode::affinity`]), and an argument stands before its parameter. Bounded integers come first, interleaved: the highest bits of all of them, then the next
+//! bits, and so on.
 
+use crate::encode::affinity::{order, ties};
+use crate::encode::columns::Nodes;
 use postbop_ir::{Id, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::ndd::Column;
-use std::ops::Range;
+use rustc_hash::FxHashMap as HashMap;
 
 /// A register.
 pub type Register = u32;
@@ -35,8 +43,8 @@ pub fn shown(column: Column) -> (u32, Time) {
 /// The registers of a program.
 pub struct Registers {
     types: Vec<Type>,
-    first_slot: Vec<u32>,
-    slots: u32,
+    /// For each register its slots; of bits the least significant first.
+    slots: Vec<Box<[u32]>>,
     /// The register of each slot.
     owner: Vec<Register>,
     args: Table<ProcId, Vec<Register>>,
@@ -51,42 +59,59 @@ impl Registers {
             types.push(ty);
             types.len() as Register - 1
         };
-        let mut args = Table::new();
-        let mut results = Table::new();
-        for proc in program.procs().iter() {
-            args.push(proc.params().iter().map(|&param| register(program.vars()[param].ty)).collect());
-            results.push(proc.results.iter().map(|&ty| register(ty)).collect());
-        }
+        let procs = program.procs();
+        let results: Table<ProcId, Vec<Register>> =
+            procs.iter().map(|proc| proc.results.iter().map(|&ty| register(ty)).collect()).collect();
+        let of_param = |param: &VarId| program.vars()[*param].ty;
+        let args: Table<ProcId, Vec<Register>> = procs
+            .iter()
+            .map(|proc| proc.params().iter().map(|param| register(of_param(param))).collect())
+            .collect();
         let mut registers =
-            Registers { first_slot: vec![0; types.len()], types, slots: 0, owner: Vec::new(), args, results };
-        program.globals().for_each(|global| registers.place(global.0));
-        for (id, proc) in program.procs().pairs() {
-            for (at, &param) in proc.params().iter().enumerate() {
-                registers.place(registers.args[id][at]);
-                registers.place(param.0);
-            }
-            (0..proc.results.len()).for_each(|at| registers.place(registers.results[id][at]));
-            proc.locals[proc.params..].iter().for_each(|local| registers.place(local.0));
-        }
+            Registers { slots: vec![[].into(); types.len()], types, owner: Vec::new(), args, results };
+        registers.place(&in_order(program, &registers));
         registers
     }
 
-    fn place(&mut self, register: Register) {
-        self.first_slot[register as usize] = self.slots;
-        let count = self.types[register as usize].bits().map_or(1, u32::from);
-        self.slots += count;
-        self.owner.extend((0..count).map(|_| register));
+    /// How many slots the registers of a program need.
+    pub fn needed(program: &Program) -> u64 {
+        let params = program.procs().iter().flat_map(|proc| proc.params());
+        let vars = program.vars().iter().map(|var| var.ty).chain(params.map(|&var| program.vars()[var].ty));
+        let results = program.procs().iter().flat_map(|proc| proc.results.iter().copied());
+        vars.chain(results).map(|ty| u64::from(width(ty))).sum()
+    }
+
+    /// Gives slots to registers, which come in this order.
+    fn place(&mut self, order: &[Register]) {
+        let widest = self.types.iter().map(|&ty| width(ty)).max().unwrap_or(0);
+        let bounded = |&&register: &&Register| width(self.types[register as usize]) > 1;
+        let (types, mut slots) = (&self.types, vec![Vec::new(); self.types.len()]);
+        for bit in (0..widest).rev() {
+            let wide = order.iter().filter(bounded);
+            for &register in wide.filter(|&&register| width(types[register as usize]) > bit) {
+                slots[register as usize].push(self.owner.len() as u32);
+                self.owner.push(register);
+            }
+        }
+        for &register in order.iter().filter(|register| !bounded(register)) {
+            slots[register as usize].push(self.owner.len() as u32);
+            self.owner.push(register);
+        }
+        let lowest_first = |mut slots: Vec<u32>| {
+            slots.reverse();
+            slots.into()
+        };
+        self.slots = slots.into_iter().map(lowest_first).collect();
     }
 
     /// How many slots there are. The columns behind theirs are free.
     pub fn slots(&self) -> u32 {
-        self.slots
+        self.owner.len() as u32
     }
 
-    /// The slots of a register.
-    pub fn slots_of(&self, register: Register) -> Range<u32> {
-        let first = self.first_slot[register as usize];
-        first..first + self.ty(register).bits().map_or(1, u32::from)
+    /// The slots of a register; of bits the least significant first.
+    pub fn slots_of(&self, register: Register) -> &[u32] {
+        &self.slots[register as usize]
     }
 
     /// The register of a slot.
@@ -114,6 +139,23 @@ impl Registers {
         let var = VarId::new(register as usize);
         (var.index() < program.vars().len()).then_some(var)
     }
+}
+
+/// How many slots a value has.
+fn width(ty: Type) -> u32 {
+    ty.bits().map_or(1, u32::from)
+}
+
+/// All registers, those that are tied close to each other.
+fn in_order(program: &Program, registers: &Registers) -> Vec<Register> {
+    let nodes = Nodes::new(program);
+    let mut arg_of: HashMap<Register, Register> = HashMap::default();
+    for (id, proc) in program.procs().pairs() {
+        arg_of.extend(proc.params().iter().map(|param| param.0).zip(registers.args(id).iter().copied()));
+    }
+    // Variables and results are numbered in the same way as nodes.
+    let nodes = order(nodes.len(), &ties(program, &nodes));
+    nodes.into_iter().flat_map(|node| arg_of.get(&node).copied().into_iter().chain([node])).collect()
 }
 
 /// The value of a type that bits make, the least significant first.

@@ -92,6 +92,6 @@ pub fn rounds(store: &Ndds, registers: &Registers, weight: &Weight) -> Result<Op
 
 /// The columns of a number before and afterwards.
 fn columns(registers: &Registers, register: Register) -> [Column; 2] {
-    let slot = registers.slots_of(register).start;
+    let slot = registers.slots_of(register)[0];
     [Time::Old, Time::New].map(|time| column(slot, time))
 }

@@ -16,7 +16,7 @@
 use super::cases::{Constraint, Cover};
 use super::formula::Refused;
 use super::guess::{self, Guess};
-use super::registers::{Register, Time, column, shown as slot_of};
+use super::registers::{Register, Registers, Time, column, shown as slot_of};
 use super::system::Model;
 use super::weight::{Calls, Relations, Stop, Weight};
 use super::{FIRST_TURN, GROWTH, MOST_SLOTS, Share, order, rank, relations, start};
@@ -85,11 +85,11 @@ pub fn summary(program: &Program, proc: ProcId, budget: &Budget) -> Result<Summa
     let phase = Cell::new(0);
     let goes_on = |work| shares[phase.get()].goes_on(work);
     let store = Ndds::new(&goes_on);
-    let mut model = Model::new(program, &store);
-    model.observe(proc);
-    if model.registers.slots() > MOST_SLOTS {
+    if Registers::needed(program) > MOST_SLOTS {
         return Err(Why::Unsupported(format!("more than {MOST_SLOTS} bits and integers")));
     }
+    let mut model = Model::new(program, &store);
+    model.observe(proc);
     let system = model.rules().map_err(|refused| match refused {
         Refused::Interrupted => meters[0].why(),
         Refused::TooLarge => Why::Unsupported("constants that do not fit 64 bits".into()),
@@ -309,8 +309,8 @@ fn describe(model: &Model, set: &Ndd, shown: &[Shown], told: &mut Described) -> 
         let one = shown.iter().find(|one| one.register == register && one.time == time);
         let name = one.map_or("", |one| &one.name);
         match registers.slots_of(register) {
-            slots if slots.len() == 1 => name.to_owned(),
-            slots => format!("{name}.{}", slot - slots.start),
+            [_] => name.to_owned(),
+            slots => format!("{name}.{}", slots.iter().take_while(|&&other| other != slot).count()),
         }
     });
     let free = column(registers.slots(), Time::Old);
@@ -318,7 +318,7 @@ fn describe(model: &Model, set: &Ndd, shown: &[Shown], told: &mut Described) -> 
     let mut places: Vec<(Column, usize)> = Vec::new();
     for (place, one) in shown.iter().enumerate() {
         let columns: Vec<Column> =
-            registers.slots_of(one.register).map(|slot| column(slot, one.time)).collect();
+            registers.slots_of(one.register).iter().map(|&slot| column(slot, one.time)).collect();
         let ty = registers.ty(one.register);
         if ty == Type::Integer {
             places.push((columns[0], place));
@@ -333,7 +333,7 @@ fn describe(model: &Model, set: &Ndd, shown: &[Shown], told: &mut Described) -> 
     }
     let place = |at: Column| places.iter().find(|(column, _)| *column == at).map_or(0, |(_, place)| *place);
     told.members = members(store, &set, &places)?;
-    let cases = Cover { store, universe: &universe, free }.cases(&set)?;
+    let cases = Cover { store, universe: &universe, free, rank: &place }.cases(&set)?;
     told.cases = cases.map(|cases| {
         let renamed = |constraint: Constraint| {
             let terms = constraint.terms.iter().map(|&(factor, at)| (factor, place(at) as Column));

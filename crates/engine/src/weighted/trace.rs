@@ -209,7 +209,7 @@ impl Walker<'_, '_> {
     fn whole(&self, mut settled: Settled) -> Settled {
         let slots: Vec<u32> = settled.keys().copied().collect();
         for slot in slots {
-            for other in self.model.registers.slots_of(self.model.registers.owner(slot)) {
+            for &other in self.model.registers.slots_of(self.model.registers.owner(slot)) {
                 settled.entry(other).or_default();
             }
         }
@@ -330,7 +330,7 @@ impl Walker<'_, '_> {
             let reads = action.exprs().flat_map(|expr| expr.reads());
             // What is not live here only goes to where it does not matter.
             for var in reads.filter(|&var| self.model.is_live(var, *from)) {
-                for slot in self.model.registers.slots_of(var.0) {
+                for &slot in self.model.registers.slots_of(var.0) {
                     let value = *now.entry(slot).or_default();
                     if weight.present(var.0) == Time::Old {
                         start.insert(slot, value);
@@ -438,10 +438,10 @@ impl Walker<'_, '_> {
     /// The value of a register, if it is settled.
     fn value(&self, settled: &Settled, register: Register) -> Option<Value> {
         let slots = self.model.registers.slots_of(register);
-        let first = *settled.get(&slots.start)?;
+        let first = *settled.get(&slots[0])?;
         Some(match self.model.registers.ty(register) {
             Type::Integer => Value::new(first),
-            ty => from_bits(ty, slots.map(|slot| settled.get(&slot).is_some_and(|&bit| bit < 0))),
+            ty => from_bits(ty, slots.iter().map(|slot| settled.get(slot).is_some_and(|&bit| bit < 0))),
         })
     }
 
@@ -463,7 +463,7 @@ impl Walker<'_, '_> {
     fn rounds(&self, edge: EdgeId, first: &Weight, member: &Member) -> Option<usize> {
         let (register, constant) =
             *self.model.rounds[&edge].added.iter().find(|(_, constant)| *constant != 0)?;
-        let slot = self.model.registers.slots_of(register).start;
+        let slot = self.model.registers.slots_of(register)[0];
         let times = if first.writes(register) { [Time::New, Time::Later] } else { [Time::Old, Time::New] };
         let [old, new] = times.map(|time| member.number(column(slot, time)).unwrap_or(0));
         usize::try_from((new - old) / i128::from(constant)).ok().filter(|&count| count <= MOST_ROUNDS)

@@ -126,7 +126,7 @@ impl<'a> Relations<'_, 'a> {
     /// That a register has the same value as before.
     pub fn keeps(&self, register: Register) -> Result<Ndd, Interrupted> {
         let mut all = self.store.constant(true);
-        for slot in self.registers.slots_of(register) {
+        for &slot in self.registers.slots_of(register) {
             let [old, new] = [Time::Old, Time::New].map(|time| column(slot, time));
             let same = match self.registers.ty(register).bits() {
                 None => self.store.linear(&[(1, old), (-1, new)], Compare::Equal(0))?,
@@ -214,10 +214,10 @@ impl Domain for Relations<'_, '_> {
         };
         let writes = Self::union(&known.writes, &new.writes);
         let (old, more) = (self.padded(known, &writes)?, self.padded(&new, &writes)?);
-        let difference = self.store.minus(&more, &old)?;
-        if difference.is_empty() {
+        if self.store.is_subset(&more, &old)? {
             return Ok(None);
         }
+        let difference = self.store.minus(&more, &old)?;
         let sum = self.store.or(&old, &more)?;
         let weight = |set| Weight::new(set, Rc::clone(&writes));
         Ok(Some(Grown { sum: weight(sum), difference: weight(difference) }))

@@ -54,27 +54,19 @@ impl Ndds<'_> {
 
     /// Whether every vector of the first set is in the second.
     pub fn is_subset(&self, a: &Ndd, b: &Ndd) -> Result<bool, Interrupted> {
-        Ok(self.minus(a, b)?.is_empty())
+        if a == b || a.is_empty() || b.is_all() {
+            return Ok(true);
+        }
+        let mut product = Product::new(self, [a, b], |a, b| a && !b);
+        product.start()?;
+        while !product.inhabited && product.step()? {}
+        Ok(!product.inhabited)
     }
 
     fn apply(&self, a: &Ndd, b: &Ndd, op: fn(bool, bool) -> bool) -> Result<Ndd, Interrupted> {
-        let mut product = Product {
-            sides: [a, b],
-            op,
-            store: self,
-            draft: Draft::new(),
-            pairs: HashMap::default(),
-            order: Vec::new(),
-            done: HashMap::default(),
-        };
-        product.draft.first = product.both([a.0.first, b.0.first])?;
-        let mut next = 0;
-        while let Some(&(state, pair)) = product.order.get(next) {
-            let [p, q] = pair;
-            let roots = [a.0.states[p as usize].root, b.0.states[q as usize].root];
-            product.draft.states[state as usize].root = product.both(roots)?;
-            next += 1;
-        }
+        let mut product = Product::new(self, [a, b], op);
+        product.start()?;
+        while product.step()? {}
         self.finish(product.draft)
     }
 }
@@ -86,10 +78,43 @@ struct Product<'p, 'a> {
     draft: Draft,
     pairs: HashMap<[u32; 2], u32>,
     order: Vec<(u32, [u32; 2])>,
+    /// How many states have their diagrams.
+    next: usize,
     done: HashMap<[Link; 2], Link>,
+    /// Whether a state was met at which a number may end: then the product has a member.
+    inhabited: bool,
 }
 
-impl Product<'_, '_> {
+impl<'p, 'a> Product<'p, 'a> {
+    fn new(store: &'p Ndds<'a>, sides: [&'p Ndd; 2], op: fn(bool, bool) -> bool) -> Self {
+        Product {
+            sides,
+            op,
+            store,
+            draft: Draft::new(),
+            pairs: HashMap::default(),
+            order: Vec::new(),
+            next: 0,
+            done: HashMap::default(),
+            inhabited: false,
+        }
+    }
+
+    /// Reads the first digit.
+    fn start(&mut self) -> Result<(), Interrupted> {
+        self.draft.first = self.both(self.sides.map(|side| side.0.first))?;
+        Ok(())
+    }
+
+    /// Reads the next digit after one more state; whether there was one.
+    fn step(&mut self) -> Result<bool, Interrupted> {
+        let Some(&(state, pair)) = self.order.get(self.next) else { return Ok(false) };
+        let roots = [0, 1].map(|side: usize| self.sides[side].0.states[pair[side] as usize].root);
+        self.draft.states[state as usize].root = self.both(roots)?;
+        self.next += 1;
+        Ok(true)
+    }
+
     /// The state of a pair.
     fn state(&mut self, pair: [u32; 2]) -> Link {
         let op = self.op;
@@ -102,13 +127,16 @@ impl Product<'_, '_> {
             }
         }
         if !may || must {
+            self.inhabited |= may;
             return Link::to_state(if may { ALL } else { NOTHING });
         }
         if let Some(&known) = self.pairs.get(&pair) {
             return Link::to_state(known);
         }
         let accepts = |side: usize| self.sides[side].0.states[pair[side] as usize].accepts;
-        let new = self.draft.state(op(accepts(0), accepts(1)));
+        let accepts = op(accepts(0), accepts(1));
+        self.inhabited |= accepts;
+        let new = self.draft.state(accepts);
         self.pairs.insert(pair, new);
         self.order.push((new, pair));
         Link::to_state(new)

@@ -139,9 +139,9 @@ impl Classes {
         }
         let mut walk = Walk {
             classes: self,
-            names: HashMap::default(),
+            names: vec![None; self.count],
             order: Vec::new(),
-            places: HashMap::default(),
+            places: vec![None; self.between.list.len()],
             vertices: Vec::new(),
         };
         walk.name(self.class[NOTHING as usize]);
@@ -160,47 +160,51 @@ impl Classes {
 /// A traversal of the diagrams between classes.
 struct Walk<'c> {
     classes: &'c Classes,
-    names: HashMap<u32, u32>,
+    /// For each class its number, once it was met.
+    names: Vec<Option<Link>>,
     order: Vec<u32>,
-    places: HashMap<Link, Link>,
+    /// For each vertex its copy, once there is one.
+    places: Vec<Option<Link>>,
     vertices: Vec<Vertex>,
 }
 
 impl Walk<'_> {
     fn name(&mut self, class: u32) -> Link {
-        let new = self.order.len() as u32;
-        let name = *self.names.entry(class).or_insert(new);
-        if name == new {
+        *self.names[class as usize].get_or_insert_with(|| {
             self.order.push(class);
+            Link::to_state(self.order.len() as u32 - 1)
+        })
+    }
+
+    /// The copy of a diagram, if there is one already.
+    fn place(&self, link: Link) -> Option<Link> {
+        match link.state() {
+            Some(class) => self.names[class as usize],
+            None => self.places[link.0 as usize],
         }
-        Link::to_state(name)
     }
 
     /// The diagram with its final numbers.
     fn copy(&mut self, root: Link) -> Link {
         let mut stack = vec![root];
         while let Some(&link) = stack.last() {
-            if self.places.contains_key(&link) {
+            if self.place(link).is_some() {
                 stack.pop();
                 continue;
             }
-            let copied = match link.state() {
-                Some(class) => self.name(class),
-                None => {
-                    let vertex = self.classes.between.list[link.0 as usize];
-                    let next = vertex.next.map(|link| self.places.get(&link).copied());
-                    let [Some(low), Some(high)] = next else {
-                        // The successor along 0 is met first.
-                        stack.extend(vertex.next.iter().rev().filter(|link| !self.places.contains_key(link)));
-                        continue;
-                    };
-                    self.vertices.push(Vertex { column: vertex.column, next: [low, high] });
-                    Link(self.vertices.len() as u32 - 1)
-                }
+            if let Some(class) = link.state() {
+                self.name(class);
+                continue;
+            }
+            let vertex = self.classes.between.list[link.0 as usize];
+            let [Some(low), Some(high)] = vertex.next.map(|link| self.place(link)) else {
+                // The successor along 0 is met first.
+                stack.extend(vertex.next.iter().rev().filter(|&&link| self.place(link).is_none()));
+                continue;
             };
-            self.places.insert(link, copied);
-            stack.pop();
+            self.places[link.0 as usize] = Some(Link(self.vertices.len() as u32));
+            self.vertices.push(Vertex { column: vertex.column, next: [low, high] });
         }
-        self.places[&root]
+        self.place(root).expect("the root was copied")
     }
 }

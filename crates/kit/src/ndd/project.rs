@@ -12,11 +12,12 @@
 //! # Paper
 //!
 //! \[wolper-boigelot\] on projection and the closure of signs. # Cost: exponential at worst, in the states that one word
-//! leads to. The closure follows every combination of signs by itself.
+//! leads to. The closure costs, for each state after the first digit, the part of the first diagram that leads
+//! there, times the diagram of that state.
 
 use super::draft::Draft;
 use super::{ALL, Column, Interrupted, Link, NOTHING, Ndd, Ndds, Vertex, first_test};
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 impl Ndds<'_> {
     /// The vectors that have a place in the set once the numbers in some columns are changed.
@@ -36,14 +37,16 @@ impl Ndds<'_> {
         };
         let first = subsets.follow(vec![set.0.first])?;
         subsets.draft.first = subsets.close(first)?;
-        let mut next = 2;
-        while let Some(members) = subsets.members.get(next) {
-            let roots = members.iter().map(|&state| set.0.states[state as usize].root).collect();
-            subsets.draft.states[next].root = subsets.follow(roots)?;
-            next += 1;
-        }
+        subsets.explore()?;
         self.finish(subsets.draft)
     }
+}
+
+/// A state after the first digit.
+struct Leaf {
+    state: u32,
+    /// The vertices of the first diagram that lead to it.
+    leading: HashSet<Link>,
 }
 
 struct Subsets<'s, 'a> {
@@ -143,10 +146,9 @@ impl Subsets<'_, '_> {
         }
         while longer {
             let mut more = first;
-            for (signs, state) in self.combinations(first) {
-                let roots = self.members[state as usize].iter();
-                let roots = roots.map(|&state| self.source.0.states[state as usize].root).collect();
-                let again = self.follow_signs(roots, &signs)?;
+            for leaf in self.leaves(first) {
+                let again = self.digit(leaf.state)?;
+                let again = self.masked([first, again], &leaf, &mut HashMap::default())?;
                 more = self.join([more, again])?;
             }
             longer = more != first;
@@ -155,45 +157,93 @@ impl Subsets<'_, '_> {
         Ok(first)
     }
 
-    /// The combinations of signs, as far as the first digit tests them, and the states that they lead to.
-    fn combinations(&self, first: Link) -> Vec<(Vec<(Column, usize)>, u32)> {
-        let mut found = Vec::new();
-        let mut work = vec![(first, Vec::new())];
-        while let Some((link, signs)) = work.pop() {
+    /// The diagram that reads the next digit after a state.
+    fn digit(&mut self, state: u32) -> Result<Link, Interrupted> {
+        let members = self.members[state as usize].iter();
+        self.follow(members.map(|&state| self.source.0.states[state as usize].root).collect())
+    }
+
+    /// Gives a diagram to every state that can be met. Those that the closure has replaced by larger sets cannot.
+    fn explore(&mut self) -> Result<(), Interrupted> {
+        let mut met: HashSet<Link> = HashSet::default();
+        let mut work = vec![self.draft.first];
+        while let Some(link) = work.pop() {
+            match link.state() {
+                _ if !met.insert(link) => {}
+                Some(NOTHING | ALL) => {}
+                Some(state) => {
+                    let root = self.digit(state)?;
+                    self.draft.states[state as usize].root = root;
+                    work.push(root);
+                }
+                None => work.extend(self.draft.vertices.list[link.0 as usize].next),
+            }
+        }
+        Ok(())
+    }
+
+    /// The states after the first digit, but for those that decide nothing, in order.
+    fn leaves(&self, first: Link) -> Vec<Leaf> {
+        let mut found: Vec<u32> = Vec::new();
+        // For each link that was met those that lead to it.
+        let mut before: HashMap<Link, Vec<Link>> = HashMap::from_iter([(first, Vec::new())]);
+        let mut work = vec![first];
+        while let Some(link) = work.pop() {
             match link.state() {
                 Some(NOTHING | ALL) => {}
-                Some(state) => found.push((signs, state)),
+                Some(state) => found.push(state),
                 None => {
-                    let vertex = self.draft.vertices.list[link.0 as usize];
-                    for bit in [0, 1] {
-                        let mut signs: Vec<(Column, usize)> = signs.clone();
-                        signs.push((vertex.column, bit));
-                        work.push((vertex.next[bit], signs));
+                    for next in self.draft.vertices.list[link.0 as usize].next {
+                        let list = before.entry(next).or_default();
+                        if list.is_empty() {
+                            work.push(next);
+                        }
+                        list.push(link);
                     }
                 }
             }
         }
-        found
+        found.sort_unstable();
+        let leaf = |state: u32| {
+            let mut leading: HashSet<Link> = HashSet::default();
+            let mut work = vec![Link::to_state(state)];
+            while let Some(link) = work.pop() {
+                work.extend(before[&link].iter().filter(|&&link| leading.insert(link)));
+            }
+            Leaf { state, leading }
+        };
+        found.into_iter().map(leaf).collect()
     }
 
-    /// The diagram that follows diagrams of the source as far as the digit agrees with some signs, and leads to nothing elsewhere.
+    /// The second diagram where the first leads to a leaf; elsewhere it leads to nothing.
     // Bounded depth: one call for each column that the set mentions.
-    fn follow_signs(&mut self, mut links: Vec<Link>, signs: &[(Column, usize)]) -> Result<Link, Interrupted> {
-        let Some((&(sign, bit), rest)) = signs.split_first() else {
-            return self.follow(links);
-        };
-        self.store.spend(links.len() as u64)?;
-        let column = self.advance(&mut links).filter(|&column| column < sign);
-        let Some(column) = column else {
-            let links = self.along(&links, sign, bit);
-            let mut next = [Link::to_state(NOTHING); 2];
-            next[bit] = self.follow_signs(links, rest)?;
-            return Ok(self.draft.vertices.test(sign, next));
-        };
-        let low = self.along(&links, column, 0);
-        let high = self.along(&links, column, 1);
-        let next = [self.follow_signs(low, signs)?, self.follow_signs(high, signs)?];
-        Ok(self.draft.vertices.test(column, next))
+    fn masked(
+        &mut self,
+        links: [Link; 2],
+        leaf: &Leaf,
+        done: &mut HashMap<[Link; 2], Link>,
+    ) -> Result<Link, Interrupted> {
+        let [first, then] = links;
+        if first == Link::to_state(leaf.state) {
+            return Ok(then);
+        }
+        if !leaf.leading.contains(&first) {
+            return Ok(Link::to_state(NOTHING));
+        }
+        if let Some(&known) = done.get(&links) {
+            return Ok(known);
+        }
+        self.store.spend(1)?;
+        let (column, [low, high]) = first_test(links, links.map(|link| self.drafted(link)));
+        let next = [self.masked(low, leaf, done)?, self.masked(high, leaf, done)?];
+        let link = self.draft.vertices.test(column, next);
+        done.insert(links, link);
+        Ok(link)
+    }
+
+    /// The vertex of a link of the draft.
+    fn drafted(&self, link: Link) -> Option<Vertex> {
+        link.state().is_none().then(|| self.draft.vertices.list[link.0 as usize])
     }
 
     /// The diagram that leads to the states of two diagrams.
@@ -211,9 +261,7 @@ impl Subsets<'_, '_> {
             return Ok(known);
         }
         self.store.spend(1)?;
-        let vertex = |link: Link| link.state().is_none().then(|| self.draft.vertices.list[link.0 as usize]);
-        let tests = links.map(vertex);
-        let (column, [low, high]) = first_test(links, tests);
+        let (column, [low, high]) = first_test(links, links.map(|link| self.drafted(link)));
         let next = [self.join(low)?, self.join(high)?];
         let link = self.draft.vertices.test(column, next);
         self.joined.insert(links, link);

@@ -142,7 +142,21 @@ fn equal_sets_are_one_object() {
         assert_eq!(store.minus(&a, &b).unwrap(), store.minus(&a, &both).unwrap());
         assert_eq!(store.xor(&a, &b).unwrap(), store.minus(&store.or(&a, &b).unwrap(), &both).unwrap());
         assert!(store.is_subset(&both, &a).unwrap());
+        assert_eq!(store.is_subset(&a, &b).unwrap(), store.minus(&a, &b).unwrap().is_empty(), "seed {seed}");
     }
+}
+
+#[test]
+fn many_numbers_are_forgotten_at_once() {
+    // Sixty numbers equal sixty others, and those equal sixty more; there are too many combinations of signs to go through one by one.
+    let store = Ndds::new(&|_| true);
+    let equal = |one: Column, other: Column| {
+        let pair =
+            |at: Column| store.linear(&[(1, 3 * at + one), (-1, 3 * at + other)], Compare::Equal(0)).unwrap();
+        store.all(&(0..60).map(pair).collect::<Vec<Ndd>>()).unwrap()
+    };
+    let both = store.and(&equal(0, 1), &equal(1, 2)).unwrap();
+    assert_eq!(store.project(&both, |column| column % 3 == 1).unwrap(), equal(0, 2));
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //!
 //! Completed calls are unfolded, values that the trace leaves open are the least ones of their types, and every step is taken on plain
 //! numbers. What a formula says about the positions can then be evaluated without any automaton.
+//!
+//! A round that a run repeats need not end with the values with which it began: the head of the loop counts on few of them. So rounds are written
+//! until one begins with the values of an earlier one; from there on the positions repeat.
 
 use postbop_ir::eval::{Cell, Env, eval};
 use postbop_ir::step::{Places, Valuation, resume};
@@ -55,20 +58,31 @@ pub fn write(program: &Program, trace: &Trace) -> Result<Option<Written>, String
     let mut writer = Writer { program, places, loc: Some(main.entry), valuation, frames, positions };
     writer.set(&trace.initial);
     let [context] = &trace.contexts[..] else { return Err("trace: several contexts".into()) };
+    let head = trace.repeats.as_ref().map(|repeat| repeat.from.step as usize);
+    // The values with which rounds began, and at which positions.
+    let mut begun: Vec<(Valuation, usize)> = Vec::new();
     let mut repeats = None;
     // Rows of steps that are under way: those of the context, and of the completed calls within.
     let mut rows: Vec<(&[Step], usize)> = vec![(&context.steps, 0)];
-    while let Some((steps, next)) = rows.last_mut() {
+    loop {
+        let top = rows.len() == 1;
+        let Some((steps, next)) = rows.last_mut() else { break };
         let Some(step) = steps.get(*next) else {
-            rows.pop();
+            match head.filter(|&head| top && head < steps.len()) {
+                Some(head) => *next = head,
+                None => drop(rows.pop()),
+            }
             continue;
         };
-        let number = *next;
-        *next += 1;
-        let from = trace.repeats.as_ref().map(|repeat| repeat.from.step as usize);
-        if rows.len() == 1 && from == Some(number) {
-            repeats = Some(writer.positions.len());
+        if top && head == Some(*next) {
+            let known = begun.iter().find(|(valuation, _)| *valuation == writer.valuation);
+            repeats = known.map(|&(_, position)| position);
+            if repeats.is_some() {
+                break;
+            }
+            begun.push((writer.valuation.clone(), writer.positions.len()));
         }
+        *next += 1;
         writer.step(step)?;
         if let Some(call) = step.call {
             let segment = trace.segments.get(call).ok_or("trace: a segment is missing")?;

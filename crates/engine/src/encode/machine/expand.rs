@@ -189,6 +189,7 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     /// The value of an instruction, whose operands are taken from the stack.
+    #[inline(always)]
     pub(super) fn result(&mut self, site: Site, ins: Ins) -> Val {
         match ins {
             Ins::Const(_, value) => Val::known(value),
@@ -202,8 +203,21 @@ impl<'m, 'a> Expander<'m, 'a> {
 
     fn apply(&mut self, site: Site, op: Op) -> Val {
         let operands = self.stack.len() - op.arity();
-        let free = |value: Val| value.whole && value.hole as usize >= site.fields.len();
-        let value = match (independent::hole(op, &self.stack[operands..], free), &self.stack[operands..]) {
+        // Most operators have no choice among their operands.
+        let fixed = |value: Val| !value.is_choice(site.fields.len());
+        let value = match self.stack[operands..] {
+            [a] if fixed(a) => unary(op, a),
+            [a, b] if fixed(a) && fixed(b) => binary(op, a, b),
+            _ => self.choose(site, op, operands),
+        };
+        self.stack.truncate(operands);
+        value
+    }
+
+    /// The value of an operator on the operands from a place of the stack on, which may be choices and so make a hole.
+    fn choose(&mut self, site: Site, op: Op, operands: usize) -> Val {
+        let operands = &self.stack[operands..];
+        match (independent::hole(op, operands, |value| value.is_choice(site.fields.len())), operands) {
             (Some(range), _) => {
                 if self.ranges.len() <= self.ran {
                     self.ranges.resize(self.ran + 1, (0, 0));
@@ -215,9 +229,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             (None, &[a, b]) => binary(op, a, b),
             (None, &[c, a, b]) => ite(c, a, b),
             _ => unreachable!("operators have up to three operands"),
-        };
-        self.stack.truncate(operands);
-        value
+        }
     }
 
     /// The hole that an operator makes, by its number among all instructions of the edge.

@@ -37,6 +37,11 @@ impl Val {
         self.hole == NONE
     }
 
+    /// Whether it is a choice, or a hole made of choices, of which nothing is decided; holes from this number on are choices.
+    pub fn is_choice(self, first: usize) -> bool {
+        self.whole && self.hole as usize >= first
+    }
+
     /// Whether it can be only one number.
     pub fn single(self) -> bool {
         self.lo == self.hi
