@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// What a check may cost where it was not asked for: so much, and so much for each edge of the program.
-const LEAST: (u64, u64) = (20_000, 20);
+const LEAST: (u64, u64) = (10_000, 4);
 
 /// The most contexts, or vertices, of which a proof is made that was not asked for.
 const LARGEST: usize = 1 << 16;

@@ -311,7 +311,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         }
         if is_wanted(self.proofs, self.store.len())
             && self.targets.has_seen_all(stopped.as_ref())
-            && let Ok(proof) = proof(self.machine, &self.store, budget)
+            && let Ok(proof) = proof(self.machine, &self.store, self.proofs, budget)
         {
             listener.proof(proof, self.expander.work);
         }
