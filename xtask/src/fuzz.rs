@@ -359,8 +359,7 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
     let named = named.chain(others);
     for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
-            let proofs = Proofs::Kept;
-            let task = Task { prefer, proofs, ..Task::new(decided.program, decided.queries) };
+            let task = Task { prefer, ..proving(decided.program, decided.queries) };
             let by_formula = name.starts_with("fixpoint");
             if let EngineChoice::Only(engine) = choice
                 && engine.supports(&task).is_err()
@@ -437,6 +436,11 @@ impl Decided<'_> {
         };
         blocked.iter().zip(least.chunks(2)).find_map(wrong)
     }
+}
+
+/// A question whose proofs, if an engine writes some, are checked.
+fn proving<'a>(program: &'a Program, queries: &'a [Query]) -> Task<'a> {
+    Task { proofs: Proofs::Kept, ..Task::new(program, queries) }
 }
 
 /// The engines that write proofs.

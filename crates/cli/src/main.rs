@@ -11,6 +11,7 @@ mod output;
 mod properties;
 mod report;
 mod stdout;
+mod units;
 
 use args::{Args, Command};
 use clap::Parser;

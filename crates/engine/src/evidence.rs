@@ -7,8 +7,8 @@
 //!
 //! # Cost
 //!
-//! Unless proofs are asked for, a check may do as much work as the engine did, and a little more; its units, a node of a set and an eighth of a step of the
-//! solver, take about as long as those of engines. Work is counted, not time, so that it does not depend on the machine what is checked.
+//! Unless proofs are asked for, a check may do as much work as the engine did, and a little more; its units take about as long as those of engines. Work
+//! is counted, not time, so that it does not depend on the machine what is checked. A proof that is too large to be checked cheaply ([`is_wanted`]) is not even made.
 
 use crate::budget::Budget;
 use crate::verdict::Why;
@@ -19,7 +19,19 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// What a check may cost where it was not asked for: so much, and so much for each edge of the program.
-const LEAST: (u64, u64) = (20_000, 20);
+const LEAST: (u64, u64) = (10_000, 4);
+
+/// The most contexts, or vertices, of which a proof is made that was not asked for.
+const LARGEST: usize = 1 << 16;
+
+/// Whether a proof of so many contexts, or vertices, is to be made.
+pub fn is_wanted(proofs: Proofs, size: usize) -> bool {
+    match proofs {
+        Proofs::Unwanted => false,
+        Proofs::Cheap => size <= LARGEST,
+        Proofs::Kept => true,
+    }
+}
 
 /// What shows that a property holds.
 #[derive(Clone, Default)]

@@ -14,8 +14,9 @@ const MOST_RUNS: usize = 10_000;
 /// Gates are forgotten between two locations when there are so many.
 const MANY: usize = 1 << 13;
 
-/// How many nodes are looked at between two questions whether the work may go on.
+/// How many nodes are looked at between two questions whether the work may go on, and how much work one is.
 const PATIENCE: u64 = 1 << 10;
+const NODE: u64 = 4;
 
 /// Why a check ends before its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -251,7 +252,7 @@ fn called_off() -> Stop {
 /// Counts a piece of work, and asks now and then whether to go on.
 fn goes_on_after(ticks: &Cell<u64>, goes_on: GoesOn) -> bool {
     ticks.set(ticks.get() + 1);
-    !ticks.get().is_multiple_of(PATIENCE) || goes_on(PATIENCE)
+    !ticks.get().is_multiple_of(PATIENCE) || goes_on(PATIENCE * NODE)
 }
 
 /// Whether a program computes with unbounded integers.

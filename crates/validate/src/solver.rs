@@ -10,9 +10,13 @@ use std::cell::Cell;
 /// Asked now and then whether the work may go on, after so much more of it.
 pub type GoesOn<'g> = &'g dyn Fn(u64) -> bool;
 
-/// How many steps of the solver there are between two questions, and of how many propagations one unit of work is.
+/// How many steps of the solver there are between two questions.
 const PATIENCE: u64 = 64;
-const PROPAGATIONS: u64 = 16;
+/// How much work a step is, a propagation, a question, and a new solver.
+const STEP: u64 = 16;
+const PROPAGATION: u64 = 4;
+const QUESTION: u64 = 64;
+const BEGIN: u64 = 512;
 
 /// A new solver is begun when the old one has so many variables, and so many times as many as its first question needed: it decides about all of them,
 /// also about those that have nothing to do with the question.
@@ -28,7 +32,7 @@ struct Watch<'g> {
 impl Callbacks for Watch<'_> {
     fn stop(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
-        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE) {
+        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE * STEP) {
             self.stopped.set(true);
         }
         self.stopped.get()
@@ -75,15 +79,17 @@ impl<'g> Solver<'g> {
 
     /// Whether all these can be true together.
     pub fn together(&mut self, gates: &Gates, all: &[Lit]) -> Together {
+        let mut work = QUESTION;
         if self.variables > self.most {
             self.reset();
+            work += BEGIN;
         }
         let assumed: Vec<batsat::Lit> = all.iter().map(|&lit| self.literal(gates, lit)).collect();
         self.most = self.most.max(MANY).max(if self.most == 0 { TIMES * self.variables } else { 0 });
         let before = self.inner.num_propagations();
         let answer = self.inner.solve_limited(&assumed);
         let propagations = self.inner.num_propagations() - before;
-        if !(self.goes_on)(1 + propagations / PROPAGATIONS) {
+        if !(self.goes_on)(work + propagations * PROPAGATION) {
             return Together::Stopped;
         }
         match answer {

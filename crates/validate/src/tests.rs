@@ -106,10 +106,18 @@ impl Naive {
             let read = |valuation, var| self.places.read(&self.program, valuation, var).get() != 0;
             let (value, fine) = match node {
                 Node::Bit(Place::Entry(var), _) => {
-                    scope(var).then(|| (read(e, *var), true)).unwrap_or_default()
+                    if scope(var) {
+                        (read(e, *var), true)
+                    } else {
+                        (false, false)
+                    }
                 }
                 Node::Bit(Place::Now(var), _) => {
-                    scope(var).then(|| (read(c, *var), true)).unwrap_or_default()
+                    if scope(var) {
+                        (read(c, *var), true)
+                    } else {
+                        (false, false)
+                    }
                 }
                 Node::Bit(Place::Result(at), _) => match results.get(*at as usize) {
                     Some(value) => (value.is_true(), true),

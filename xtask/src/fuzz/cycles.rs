@@ -4,7 +4,7 @@
 //! for ever within an activation of it. Every engine that answers such
 //! questions must agree; the way to an answer replays each lasso.
 
-use super::{Finding, Score};
+use super::{Finding, Score, proving};
 use postbop_engine::{Budget, EngineChoice, Silent, Verdict, Why, deadlock, engines, verify, within};
 use postbop_ir::oracle::{endless, recur, stuck};
 use postbop_ir::{LocId, ProcId, Program, Query, Task, Trace};
@@ -41,7 +41,7 @@ pub fn examine(program: &Program, only: Option<&str>) -> Finding {
                     let wrapped =
                         within(program, proc, &format!("terminates:{}", program.procs()[proc[0]].name));
                     let queries = [wrapped.query.clone()];
-                    let task = Task::new(&wrapped.program, &queries);
+                    let task = proving(&wrapped.program, &queries);
                     compare(&task, &[endless], choice, &mut |trace| match wrapped.back(trace) {
                         Ok(_) => Ok(()),
                         Err(why) => Err(why.to_string()),
@@ -70,7 +70,7 @@ pub fn examine_stuck(program: &Program, only: Option<&str>) -> Finding {
             continue;
         }
         let queries = [wrapped.query.clone()];
-        let found = compare(&Task::new(&wrapped.program, &queries), &[stuck], choice, &mut |trace| {
+        let found = compare(&proving(&wrapped.program, &queries), &[stuck], choice, &mut |trace| {
             wrapped.back(trace).map(|_| ()).map_err(|why| why.to_string())
         });
         match found {

@@ -10,12 +10,12 @@
 mod decide;
 mod read;
 
-use super::{Effort, Finding, Score, examine_program, printed_flaw};
+use super::{Effort, Finding, Score, examine_program, printed_flaw, proving};
 use decide::Plain;
 use postbop_engine::{Accepts, Budget, EngineChoice, Silent, Verdict, Why, product, verify};
 use postbop_front::temporal::ltl;
 use postbop_front::{File, Options, Severity, property};
-use postbop_ir::{Program, Query, Task};
+use postbop_ir::{Program, Query};
 use std::time::Duration;
 
 /// How long is waited for the answer about a formula.
@@ -69,7 +69,7 @@ fn agrees(program: &Program, plain: &Plain) -> Result<(), String> {
             None => plain.is_called(head, &name),
         });
         let report =
-            verify(&Task::new(program, &[query]), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
+            verify(&proving(program, &[query]), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
         said(&name, &report.answers[0].verdict, wanted)?;
     }
     Ok(())
@@ -102,7 +102,7 @@ fn temporal(program: &Program, plain: &Plain) -> Result<Score, String> {
             let Ok(automaton) = read.violations(&mut |_| true) else { continue };
             let product = product(program, &automaton, &read.atoms, Accepts::Always, &formula);
             let queries = [product.query.clone()];
-            let task = Task::new(&product.program, &queries);
+            let task = proving(&product.program, &queries);
             let report =
                 verify(&task, EngineChoice::Auto, &Budget::unlimited().with_time(FORMULA), &mut Silent);
             let given = said(&formula, &report.answers[0].verdict, violated)?;

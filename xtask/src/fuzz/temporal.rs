@@ -15,13 +15,13 @@ mod read;
 mod watch;
 
 use super::cycles::compare;
-use super::{Finding, Score};
+use super::{Finding, Score, proving};
 use decide::{Decided, Starts, decide};
 use postbop_engine::{Accepts, EngineChoice, Wrapped, engines, product};
 use postbop_front::temporal::{Automaton, ltl, monitor};
 use postbop_ir::oracle::{oracle, recur, stuck};
 use postbop_ir::step::Places;
-use postbop_ir::{LocId, Program, Task, Trace};
+use postbop_ir::{LocId, Program, Trace};
 use read::{Atom, Formula, Node, Op, Position};
 use watch::Watcher;
 
@@ -111,7 +111,7 @@ fn question(
     let reachable = usize::from(violated);
     let mut score = Score { reachable, unreachable: 1 - reachable, ..Score::default() };
     let queries = [wrapped.query.clone()];
-    let task = Task::new(&wrapped.program, &queries);
+    let task = proving(&wrapped.program, &queries);
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
     for (name, choice) in named.chain([("auto", EngineChoice::Auto)]) {
         if only.is_some_and(|only| only != name) {
@@ -290,7 +290,7 @@ mod tests {
         let program = program_of("void main()\nbegin\n  L: skip;\nend\n").unwrap();
         let Asked { watcher, wrapped, .. } = of_formula("G ! at L", &program).unwrap();
         let queries = [wrapped.query.clone()];
-        let task = Task::new(&wrapped.program, &queries);
+        let task = proving(&wrapped.program, &queries);
         let other = Watcher::Formula(read::formula("F at L", &program).unwrap(), false);
         let mut looked = Vec::new();
         compare(&task, &[true], EngineChoice::Auto, &mut |trace| {

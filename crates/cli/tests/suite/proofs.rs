@@ -88,7 +88,7 @@ fn families_that_hold_are_proved() {
         ("swapret", &[60]),
         ("recpass", &[60]),
         ("chain", &[10, 20]),
-        ("term", &[4, 12]),
+        ("term", &[4, 20]),
         ("deep-safe", &[200]),
         ("counter-safe", &[18]),
     ];
@@ -136,7 +136,7 @@ fn a_file_that_was_changed_is_no_proof_of_something_else() {
         }
     }
     say(&format!("changed proofs: {refused} refused, {rejected} rejected, {accepted} are proofs too"));
-    assert!(refused > 100 && rejected > 100, "{refused} {rejected}");
+    assert!(refused > 100 && rejected > 20, "{refused} {rejected}");
     // The target is reachable as far as a proof of something else is concerned.
     let reached = program.labels().iter().find(|label| label.name == "reach").expect("it is there").loc;
     assert!(matches!(validate(&program, &proof, &[reached], &|_| true), Answer::Invalid(_)));

@@ -18,7 +18,7 @@ use crate::budget::Budget;
 use crate::encode::machine::code::Machine;
 use crate::verdict::Why;
 use postbop_ir::proof::{Maker, Place, Ref};
-use postbop_ir::{LocId, ProcId, Proof, Table};
+use postbop_ir::{LocId, ProcId, Proof, Proofs, Table};
 
 /// How many rows are written between two looks at the budget.
 const PATIENCE: usize = 1 << 10;
@@ -26,8 +26,11 @@ const PATIENCE: usize = 1 << 10;
 /// An entry: its number, and which valuations at entry it has.
 type Entered = (u32, Ref);
 
+/// Unless proofs are asked for, one may have so many conjuncts for each row of the store: entries that overlap are named at every location.
+const TIMES: usize = 4;
+
 /// What a complete search has seen, as a proof.
-pub fn proof(machine: &Machine, store: &Store, budget: &Budget) -> Result<Proof, Why> {
+pub fn proof(machine: &Machine, store: &Store, proofs: Proofs, budget: &Budget) -> Result<Proof, Why> {
     let program = machine.program;
     let mut maker = Maker::default();
     let mut entries: Table<ProcId, Vec<Entered>> = Table::filled(program.procs().len(), Vec::new());
@@ -53,9 +56,14 @@ pub fn proof(machine: &Machine, store: &Store, budget: &Budget) -> Result<Proof,
     }
     contexts.sort_unstable_by_key(|&(loc, entry, _)| (loc, entry));
     let mut sets = Table::filled(program.locs().len(), Some(Ref::FALSE));
+    let mut conjuncts = 0;
     for here in contexts.chunk_by(|a, b| a.0 == b.0) {
         budget.check_writing()?;
         let (loc, proc) = (here[0].0, program.locs()[here[0].0].proc);
+        conjuncts += if overlap[proc] { entries[proc].len() } else { 0 };
+        if proofs == Proofs::Cheap && conjuncts > TIMES * store.len() {
+            return Err(Why::Effort);
+        }
         sets[loc] = Some(match overlap[proc] {
             true => implications(&entries[proc], here, &mut maker),
             false => products(&entries[proc], here, &mut maker),

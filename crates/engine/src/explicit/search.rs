@@ -14,6 +14,7 @@ use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
+use crate::evidence::is_wanted;
 use crate::verdict::{Stats, Why};
 use postbop_ir::{EdgeId, Length, LocId, Proofs, Task};
 use postbop_kit::rows::Full;
@@ -308,9 +309,9 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         if !may_tell(stopped.as_ref(), self.targets.found(), self.expander.work, budget) {
             return stats;
         }
-        if self.proofs != Proofs::Unwanted
+        if is_wanted(self.proofs, self.store.len())
             && self.targets.has_seen_all(stopped.as_ref())
-            && let Ok(proof) = proof(self.machine, &self.store, budget)
+            && let Ok(proof) = proof(self.machine, &self.store, self.proofs, budget)
         {
             listener.proof(proof, self.expander.work);
         }

@@ -25,9 +25,10 @@ use crate::encode::prepared::Prepared;
 use crate::encode::relation::{CallRelations, Encoder, ProcInterface};
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Listener, may_tell};
+use crate::evidence::is_wanted;
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
-use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Proofs, Table, Task};
+use postbop_ir::{Action, EdgeId, Length, LocId, ProcId, Table, Task};
 use postbop_kit::bdd::{Bdd, Interrupted, Plan, Ref};
 use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
@@ -391,7 +392,7 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         if !may_tell(stopped.as_ref(), self.targets.found(), meter.work(), budget) {
             return stats;
         }
-        if self.task.proofs != Proofs::Unwanted
+        if is_wanted(self.task.proofs, self.encoder.bdd.len())
             && self.targets.has_seen_all(stopped.as_ref())
             && let Ok(proof) = self.proof(budget)
         {
