@@ -21,7 +21,7 @@
 //! # Cost
 //!
 //! A question for each refuted guess, and one for each time that a region is asked again. The footprint that most goals have is conjectured
-//! next, when the search has asked enough questions otherwise: guesses are a fixed multiple of these, at most.
+//! next, when the search has asked enough questions otherwise.
 
 use super::knowledge::{ALL, Bit, Cube, Kind, Relation};
 use super::pdr::{Goal, Search};
@@ -48,11 +48,9 @@ const WIDEST: usize = 3;
 /// So many goals ask about a footprint before it is conjectured.
 const GOALS: u32 = 3;
 
-/// About so many guesses there are of each region.
-const GUESSES_PER_REGION: u64 = 32;
-
-/// So many guesses are made for each question that was asked for other reasons.
-const SHARE: u64 = 8;
+/// So many questions are asked for other reasons for each region, and for each question about footprints, before the next one is conjectured.
+const SHARE: u64 = 4;
+const SHARE_OF_GUESSES: u64 = 2;
 
 /// Guesses about relations.
 pub struct Guesses {
@@ -120,8 +118,8 @@ impl<'i> Search<'i, '_> {
             }
         }
         let asked = self.calls();
-        let guesses = GUESSES_PER_REGION * self.regions.all.len() as u64;
-        if self.counts.conjectures + guesses > SHARE * (asked - self.counts.conjectures) {
+        let spent = self.counts.conjectures;
+        if SHARE * self.regions.all.len() as u64 + SHARE_OF_GUESSES * spent > asked - spent {
             return Ok(false);
         }
         let Some((footprint, _)) = self.waiting.take() else { return Ok(false) };

@@ -39,6 +39,9 @@ use std::rc::Rc;
 /// So many nodes a formula has at most.
 const MOST_NODES: usize = 1 << 24;
 
+/// So many nodes are propagated with the work of one step of a solver.
+const PROPAGATED: usize = 16;
+
 /// A question may take so much work, or a share of all that was done.
 const LEAST_RATION: u64 = 1 << 14;
 
@@ -179,7 +182,7 @@ impl<'i> Unfolding<'i> {
     /// Asks whether a run fails without the open calls that are not released.
     fn ask(&mut self, search: &Search<'i, '_>) -> Answer {
         // What a solver propagates is not counted as work; here it is the most of it.
-        search.meter.spend(self.aig.len() as u64 / NODES);
+        search.meter.spend((self.aig.len() / PROPAGATED + self.open.len()) as u64);
         let first = &self.unfolded[0];
         let fails = first.images.of(first.execution.fails);
         let mut assumed = vec![self.literal(fails)];
