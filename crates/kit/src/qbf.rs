@@ -110,7 +110,7 @@ struct Player<'i> {
 
 impl<'i> Player<'i> {
     fn new(interrupt: &Interrupt<'i>) -> Self {
-        Player { solver: Solver::new(Rc::clone(interrupt)), cnf: Cnf::default() }
+        Player { solver: Solver::for_hard_questions(Rc::clone(interrupt)), cnf: Cnf::default() }
     }
 
     /// A function holds from now on.

@@ -1,33 +1,19 @@
-//! Room `engine/sat`: lemmas: made small, carried to higher levels, and guessed.
+//! Room `engine/sat`: lemmas: made small, and carried to higher levels.
 //!
 //! # Idea
 //!
 //! A cube that cannot be reached is made smaller by leaving out one bit after the other, as long as it cannot be reached; the
 //! solver may suppose the same of calls of the relation itself, by induction over the number of open calls.
 //!
-//! What is true of one procedure is often true of its neighbours: that a lock is released as often as it is taken, that two flags
-//! are never equal. The *shape* of a lemma is what it says of globals. Goals that have the shape of known lemmas
-//! come first. And when a component needs another level, the shapes that several of its relations have are
-//! *conjectured* of all: those that hold together, by induction, are lemmas of all runs, and no level is needed for them.
-//!
 //! # Paper
 //!
-//! \[ic3\] for generalisation and propagation; \[houdini\] for conjectures.
+//! \[ic3\] for generalisation and propagation.
 
-use super::knowledge::{ALL, Bit, Cube, Kind, Relation};
+use super::knowledge::{ALL, Bit, Cube, Relation};
 use super::pdr::{Goal, Search};
 use super::prover::{Prover, Question};
 use crate::verdict::Why;
-use postbop_ir::VarId;
 use postbop_kit::sat::{Answer, Literal};
-use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
-use std::cmp::Reverse;
-
-/// Bits of globals: which, which of its bits, whether afterwards, and the value.
-pub type Shape = Vec<(VarId, u32, bool, bool)>;
-
-/// So many shapes are conjectured at a time, at most.
-const CONJECTURES: usize = 64;
 
 impl<'i> Search<'i, '_> {
     /// Makes a cube that cannot be reached as small as possible, and notes it.
@@ -58,36 +44,6 @@ impl<'i> Search<'i, '_> {
         }
         self.known[goal.relation.index()].learn(cube, level);
         Ok(())
-    }
-
-    /// A cube as bits of globals, before or after; none if it has others.
-    fn shape(&self, relation: Relation, cube: &[Bit]) -> Option<Shape> {
-        let region = &self.regions.all[relation.region() as usize];
-        let (fields, layout) = (self.fields(relation), &self.regions.layouts[region.proc]);
-        let globals = self.regions.scopes.globals(region.proc);
-        let bit = |bit: &Bit| {
-            let after = bit.number().checked_sub(region.inputs.len());
-            let place = match after {
-                Some(output) => self.regions.outputs[region.proc][output],
-                None => region.inputs[bit.number()],
-            };
-            let field = fields[bit.number()];
-            let nth = place - layout.first[field];
-            Some((*globals.get(field)?, nth, after.is_some(), bit.value()))
-        };
-        cube.iter().map(bit).collect()
-    }
-
-    /// How many relations are known to have nothing in common with what a goal asks of globals: then the goal is likely to be
-    /// refuted as well.
-    pub fn familiar(&self, goal: &Goal) -> u32 {
-        let region = &self.regions.all[goal.relation.region() as usize];
-        let globals = self.regions.scopes.globals(region.proc).len();
-        let fields = self.fields(goal.relation);
-        let own: Cube = goal.cube.iter().filter(|bit| fields[bit.number()] < globals).copied().collect();
-        let own: HashSet<_> = self.shape(goal.relation, &own).into_iter().flatten().collect();
-        let matching = self.shapes.iter().filter(|(shape, _)| shape.iter().all(|bit| own.contains(bit)));
-        matching.map(|(_, &count)| count).max().unwrap_or(0)
     }
 
     /// The core of a cube that cannot be reached, if it holds for fewer calls that it cannot.
@@ -150,99 +106,5 @@ impl<'i> Search<'i, '_> {
             }
         }
         Ok(false)
-    }
-
-    /// Guesses lemmas for a component and those it calls from those that are known, and keeps those that hold together; whether there are new ones.
-    pub fn conjecture(&mut self, component: usize) -> Result<bool, Why> {
-        let mut shapes: Vec<(&Shape, u32)> = self
-            .shapes
-            .iter()
-            .filter(|(_, count)| **count > 1)
-            .map(|(shape, &count)| (shape, count))
-            .collect();
-        shapes.sort_unstable_by_key(|&(shape, count)| (Reverse(count), shape));
-        shapes.truncate(CONJECTURES);
-        let mut guesses: Vec<(Relation, Cube)> = Vec::new();
-        // What the component calls has to keep to a lemma as well; components are numbered callees first.
-        for &member in self.members[..=component].iter().flatten() {
-            let relation = Relation::from_index(member);
-            let cubes = shapes.iter().filter_map(|(shape, _)| self.express(relation, shape));
-            let cubes = cubes.filter(|cube| !self.known[member as usize].excludes(cube, ALL));
-            guesses.extend(cubes.map(|cube| (relation, cube)));
-        }
-        guesses.sort_unstable_by_key(|(relation, _)| relation.index());
-        guesses.retain(|(relation, cube)| {
-            !self.known[relation.index()].facts.iter().any(|&fact| self.has_in_common(fact, *relation, cube))
-        });
-        loop {
-            let before = guesses.len();
-            guesses = self.hold_together(guesses)?;
-            if guesses.len() == before {
-                break;
-            }
-        }
-        let some = !guesses.is_empty();
-        self.counts.lemmas += guesses.len() as u64;
-        guesses.into_iter().for_each(|(relation, cube)| self.known[relation.index()].learn(cube, ALL));
-        Ok(some)
-    }
-
-    /// The guesses that follow from all of them, supposed of calls.
-    fn hold_together(&mut self, guesses: Vec<(Relation, Cube)>) -> Result<Vec<(Relation, Cube)>, Why> {
-        let mut of: HashMap<Relation, Vec<&Cube>> = HashMap::default();
-        guesses.iter().for_each(|(relation, cube)| of.entry(*relation).or_default().push(cube));
-        let mut kept = Vec::new();
-        let mut rest = &guesses[..];
-        while let Some((relation, _)) = rest.first() {
-            let same = rest.partition_point(|(other, _)| other.index() <= relation.index());
-            let (own, others) = rest.split_at(same);
-            rest = others;
-            let region = relation.region();
-            let checked = self.with_prover(region, |search, prover| search.check_guesses(prover, own, &of));
-            kept.extend(checked?);
-        }
-        Ok(kept)
-    }
-
-    fn check_guesses(
-        &self,
-        prover: &mut Prover<'i>,
-        own: &[(Relation, Cube)],
-        of: &HashMap<Relation, Vec<&Cube>>,
-    ) -> Result<Vec<(Relation, Cube)>, Why> {
-        let supposed = prover.suppose_all(of);
-        let mut kept = Vec::new();
-        for (relation, cube) in own {
-            let goal = Goal { relation: *relation, cube: Cube::new(), level: ALL };
-            let also: Vec<Literal> = self.limits(prover, &goal).into_iter().chain([supposed]).collect();
-            match prover.ask(&Question { kind: relation.kind(), cube, level: ALL, also: &also }) {
-                Answer::Stopped => return Err(self.meter.why()),
-                Answer::Unsat => kept.push((*relation, cube.clone())),
-                Answer::Sat => {}
-            }
-        }
-        prover.drop(Some(supposed));
-        Ok(kept)
-    }
-
-    /// A shape as a cube of a relation; none if the relation does not know the globals, or cannot have it anyway.
-    fn express(&self, relation: Relation, shape: &Shape) -> Option<Cube> {
-        let region = &self.regions.all[relation.region() as usize];
-        let layout = &self.regions.layouts[region.proc];
-        let mut cube = Cube::new();
-        for &(var, nth, after, value) in shape {
-            let field = self.regions.scopes.field(self.regions.program, region.proc, var)?;
-            let place = layout.first[field] + nth;
-            let output = self.regions.outputs[region.proc].binary_search(&place).ok();
-            let output = output.filter(|_| after && relation.kind() == Kind::Return);
-            cube.push(match output {
-                Some(at) => Bit::new(region.inputs.len() + at, value),
-                // What is not written is as it was.
-                None => Bit::new(region.inputs.binary_search(&place).ok()?, value),
-            });
-        }
-        cube.sort_unstable();
-        cube.dedup();
-        cube.windows(2).all(|pair| pair[0].number() != pair[1].number()).then_some(cube)
     }
 }

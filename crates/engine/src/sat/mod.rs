@@ -7,7 +7,7 @@
 //!
 //! * `pdr`: lemmas about procedures, driven by what is to be shown. Where there are many variables and the reason why a property holds
 //!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
-//!   [`prover`], [`pdr`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
+//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
 //! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
 //!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
@@ -19,6 +19,7 @@
 //!
 //! \[sat-summaries\] for sets of valuations as functions of choices, and for the modes `qbf` and `universal`; \[recmc\], \[gpdr\], \[ic3\] for `pdr`.
 
+mod conjecture;
 mod covered;
 mod entry;
 mod execute;
@@ -33,6 +34,7 @@ mod regions;
 mod slice;
 mod step;
 mod trace;
+mod unfold;
 mod universal;
 mod worklist;
 mod world;
@@ -159,9 +161,11 @@ impl Finder for Search<'_, '_> {
         Stats::from([
             ("questions", self.calls()),
             ("goals", self.counts.goals),
+            ("conjectures", self.counts.conjectures),
             ("lemmas", self.counts.lemmas),
             ("facts", self.facts.len() as u64),
             ("levels", self.counts.levels),
+            ("unfolded", self.unfolding.as_ref().map_or(0, |unfolding| unfolding.len() as u64)),
         ])
     }
 }

@@ -43,6 +43,14 @@ struct Path<'p> {
     explained: &'p HashMap<u32, Option<u32>>,
 }
 
+/// The path of a model, with the calls on it.
+pub struct Passage {
+    end: End,
+    passed: Vec<Passed>,
+    /// The calls on it, in order.
+    pub calls: Vec<(u32, Kind)>,
+}
+
 /// Where a path ends.
 struct End {
     way: Way,
@@ -71,22 +79,27 @@ impl End {
 }
 
 impl Search<'_, '_> {
+    /// The path of a model, on which a region returns or fails.
+    pub fn passage(&self, execution: &Execution, kind: Kind, values: &Values) -> Passage {
+        let end = End::of(execution, kind, values);
+        let passed = execution.path(self.regions.program, end.way, values);
+        let returning = passed.iter().filter_map(|&passed| execution.site(passed));
+        let mut calls: Vec<(u32, Kind)> = returning.map(|site| (site, Kind::Return)).collect();
+        calls.extend(end.call.map(|site| (site, Kind::Fail)));
+        Passage { end, passed, calls }
+    }
+
     /// The path of a model: a fact, or goals for the calls that no fact explains.
     pub fn follow(&self, execution: &Execution, goal: &Goal, values: &Values) -> Result<Fact, Suspicion> {
-        let end = End::of(execution, goal.relation.kind(), values);
-        let path = execution.path(self.regions.program, end.way, values);
-        let mut calls: Vec<(u32, Kind)> = Vec::new();
-        for passed in &path {
-            calls.extend(execution.site(*passed).map(|site| (site, Kind::Return)));
-        }
-        calls.extend(end.call.map(|site| (site, Kind::Fail)));
+        let passage = self.passage(execution, goal.relation.kind(), values);
+        let calls = &passage.calls;
         let explained: HashMap<u32, Option<u32>> =
             calls.iter().map(|&(site, kind)| (site, self.explain(execution, values, site, kind))).collect();
         if explained.values().all(Option::is_some) {
             let explained = explained.into_iter().filter_map(|(site, fact)| Some((site, fact?))).collect();
-            return Ok(self.fact(execution, goal, values, &end, &path, &explained));
+            return Ok(self.fact(execution, goal.relation, values, &passage, &explained));
         }
-        let path = Path { execution, goal, values, end: &end, calls: &calls, explained: &explained };
+        let path = Path { execution, goal, values, end: &passage.end, calls, explained: &explained };
         let suspected = self.suspect(&path, false).filter(|suspicion| suspicion.added == 0);
         let suspected = suspected.or_else(|| self.suspect(&path, true));
         Err(suspected.expect("a call is not explained"))
@@ -219,17 +232,17 @@ impl Search<'_, '_> {
     }
 
     /// The run along a path.
-    fn fact(
+    pub fn fact(
         &self,
         execution: &Execution,
-        goal: &Goal,
+        relation: Relation,
         values: &Values,
-        end: &End,
-        path: &[Passed],
+        passage: &Passage,
         explained: &HashMap<u32, u32>,
     ) -> Fact {
-        let kind = goal.relation.kind();
-        let proc = self.regions.all[goal.relation.region() as usize].proc;
+        let Passage { end, passed, .. } = passage;
+        let (region, kind) = (relation.region(), relation.kind());
+        let proc = self.regions.all[region as usize].proc;
         let mut slice = Slice::new(self.regions, proc, kind);
         let (mut steps, mut next, mut target) = (Vec::new(), None, end.target);
         if let Some(site) = end.call {
@@ -244,7 +257,7 @@ impl Search<'_, '_> {
                 None => slice.tail(&self.facts[fact as usize]),
             }
         }
-        for &passed in path.iter().rev() {
+        for &passed in passed.iter().rev() {
             let call = execution.site(passed).map(|site| explained[&site]);
             let run = call.map(|fact| &self.facts[fact as usize]);
             match (passed, run) {
@@ -258,19 +271,19 @@ impl Search<'_, '_> {
                 }
             }
         }
-        slice.start(goal.relation.region());
+        slice.start(region);
         steps.reverse();
         let value = |&lit: &Lit| values.get(lit);
-        let needed = slice.inputs(goal.relation.region()).into_iter();
+        let needed = slice.inputs(region).into_iter();
         Fact {
-            region: goal.relation.region(),
+            region,
             inputs: needed.map(|at| Bit::new(at, values.get(execution.inputs[at]))).collect(),
             outputs: if kind == Kind::Return {
                 execution.outputs.iter().map(value).collect()
             } else {
                 Vec::new()
             },
-            copies: slice.copies(goal.relation.region()),
+            copies: slice.copies(region),
             free: execution.free.iter().map(value).collect(),
             steps,
             next,

@@ -21,6 +21,12 @@
 //! component asks about all runs: then levels grow, lemmas are carried to higher levels where they hold, and when all
 //! lemmas of a level were carried to the next one, they hold of all runs. A loop is recursion ([`super::regions`]).
 //!
+//! # Turns
+//!
+//! Goals look at one procedure at a time. Two other ways look at all of them, and get a share of the work: lemmas that are guessed of
+//! all procedures ([`super::conjecture`]), and runs of the whole program ([`super::unfold`]). Where few variables matter the first finds the
+//! whole proof; where a run has to meet conditions in many procedures at once the second finds it. What each of them finds, all know.
+//!
 //! # Paper
 //!
 //! \[ic3\] for lemmas, levels and generalisation; \[gpdr\] for several relations; \[recmc\] for lemmas and facts of procedures
@@ -30,12 +36,13 @@
 //!
 //! Finite, since cubes are; in the worst case exponential in the bits of interfaces. In practice it follows the size of the proof.
 
-use super::execute::execute;
+use super::conjecture::{Footprint, Shape};
+use super::execute::{Execution, execute};
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
-use super::lemmas::Shape;
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
 use super::regions::Regions;
+use super::unfold::Unfolding;
 use crate::budget::Meter;
 use crate::verdict::Why;
 use postbop_ir::{LocId, Program};
@@ -57,7 +64,10 @@ pub struct Goal {
 }
 
 /// So many nodes of functions are made with the work of one step of a solver.
-const NODES: u64 = 64;
+pub(super) const NODES: u64 = 64;
+
+/// So much work is done before whole runs are tried.
+const START: u64 = 64;
 
 /// What came of asking a solver.
 enum Asked {
@@ -84,13 +94,21 @@ pub struct Search<'i, 'a> {
     pub(super) members: Vec<Vec<u32>>,
     pub(super) recursive: Vec<bool>,
     pub(super) reached: Vec<u32>,
+    /// What each region calls.
+    pub(super) successors: Vec<Vec<u32>>,
     /// Which regions can fail.
     fails: Vec<bool>,
     /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
     pub(super) shapes: HashMap<Shape, u32>,
+    /// How many goals asked about each footprint, the one to be conjectured next, and those that were conjectured.
+    pub(super) footprints: HashMap<Footprint, u32>,
+    pub(super) waiting: Option<(Footprint, u32)>,
+    pub(super) conjectured: HashSet<Footprint>,
     /// All targets, and those that count no longer.
     targets: HashSet<LocId>,
     off: HashSet<LocId>,
+    /// Whole runs, once they are tried.
+    pub(super) unfolding: Option<Box<Unfolding<'i>>>,
     /// What happened how often.
     pub counts: Counts,
 }
@@ -102,6 +120,9 @@ pub struct Counts {
     pub calls: u64,
     /// Goals.
     pub goals: u64,
+    /// How often guesses were made, and questions that were asked about footprints.
+    pub guesses: u64,
+    pub conjectures: u64,
     /// Lemmas.
     pub lemmas: u64,
     /// The highest level.
@@ -148,8 +169,13 @@ impl<'i, 'a> Search<'i, 'a> {
             recursive,
             fails,
             shapes: HashMap::default(),
+            footprints: HashMap::default(),
+            waiting: None,
+            conjectured: HashSet::default(),
+            successors,
             targets,
             off: HashSet::default(),
+            unfolding: None,
             counts: Counts::default(),
         }
     }
@@ -172,6 +198,9 @@ impl<'i, 'a> Search<'i, 'a> {
     /// A target counts no longer.
     pub fn ignore(&mut self, target: LocId) {
         self.off.insert(target);
+        if let Some(unfolding) = &mut self.unfolding {
+            unfolding.ignore(target);
+        }
         let facts = &self.facts;
         let mut gone: Vec<u32> = Vec::new();
         for known in &mut self.known {
@@ -187,6 +216,7 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     fn solve(&mut self, goal: Goal) -> Result<Option<u32>, Why> {
+        let main = goal.relation.region();
         let mut goals = vec![goal];
         loop {
             let goal = goals.last().expect("the first goal returns from here").clone();
@@ -204,21 +234,39 @@ impl<'i, 'a> Search<'i, 'a> {
             if goal.level == ALL && self.recursive[component] {
                 if !known.excludes(&goal.cube, self.reached[component]) {
                     goals.push(Goal { level: self.reached[component], ..goal });
-                } else if !self.propagate(component)? && !self.conjecture(component)? {
+                } else if !self.propagate(component)? && !self.conjecture_shapes(component)? {
                     self.reached[component] += 1;
                     self.counts.levels = self.counts.levels.max(self.reached[component] as u64);
+                }
+                continue;
+            }
+            if self.is_turn_of_runs() {
+                if self.unfold(main)? {
+                    goals.truncate(1);
                 }
                 continue;
             }
             let asked =
                 self.with_prover(goal.relation.region(), |search, prover| search.ask(prover, &goal))?;
             if let Asked::Suspected(Suspicion { calls, first, .. }) = asked
+                && !self.notice(&calls)?
                 && !self.refute_one(&calls)?
             {
                 self.counts.goals += 1;
                 goals.push(first);
             }
         }
+    }
+
+    /// Whether a target counts no longer.
+    pub(super) fn is_ignored(&self, target: LocId) -> bool {
+        self.off.contains(&target)
+    }
+
+    /// Whether it is the turn of whole runs, which get a third of the work.
+    fn is_turn_of_runs(&self) -> bool {
+        let spent = self.unfolding.as_ref().map_or(0, |unfolding| unfolding.work);
+        self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
@@ -243,11 +291,20 @@ impl<'i, 'a> Search<'i, 'a> {
 
     fn build(&mut self, region: u32) -> Prover<'i> {
         self.make_room();
+        let execution = self.execution(region);
+        let components = [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
+        Prover::new(execution, components, Rc::clone(&self.interrupt))
+    }
+
+    /// The functions of a region.
+    pub(super) fn execution(&mut self, region: u32) -> Rc<Execution> {
+        if let Some(prover) = &self.provers[region as usize] {
+            return Rc::clone(&prover.execution);
+        }
         let is_target = |loc: LocId| self.targets.contains(&loc);
         let execution = execute(self.regions, region, &is_target, &self.fails);
         self.meter.spend(execution.aig.len() as u64 / NODES);
-        let components = [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
-        Prover::new(execution, components, Rc::clone(&self.interrupt))
+        Rc::new(execution)
     }
 
     /// Drops all solvers if there are too many: what is known is known without them.
@@ -285,12 +342,19 @@ impl<'i, 'a> Search<'i, 'a> {
         let values = prover.model();
         Ok(match self.follow(&prover.execution, goal, &values) {
             Ok(fact) => {
-                self.known[goal.relation.index()].facts.push(self.facts.len() as u32);
-                self.facts.push(fact);
+                self.note(goal.relation, fact);
                 Asked::Learnt
             }
             Err(suspicion) => Asked::Suspected(suspicion),
         })
+    }
+
+    /// Notes a fact; its number.
+    pub(super) fn note(&mut self, relation: Relation, fact: Fact) -> u32 {
+        let number = self.facts.len() as u32;
+        self.known[relation.index()].facts.push(number);
+        self.facts.push(fact);
+        number
     }
 
     /// What is assumed with every question about a goal.

@@ -7,11 +7,13 @@
 //! answers whether the region can do something *as far as is known of its callees*: no is final, yes is a suspicion.
 //! A site can also be held to the facts of its callee, while a literal for that is assumed: then yes is final.
 
+use super::conjecture::Guesses;
 use super::execute::{Execution, Site};
-use super::knowledge::{ALL, Bit, Cube, Fact, Kind, Known, Relation};
+use super::knowledge::{ALL, Bit, Fact, Kind, Known, Relation};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Cnf, Interrupt, Literal, Solver};
 use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
 
 /// How far a site knows of one relation of its callee.
 #[derive(Default, Clone)]
@@ -27,7 +29,7 @@ struct Seen {
 /// A region and its solver.
 pub struct Prover<'i> {
     /// The region as functions.
-    pub execution: Execution,
+    pub execution: Rc<Execution>,
     solver: Solver<'i>,
     cnf: Cnf,
     seen: Vec<[Seen; 2]>,
@@ -35,6 +37,11 @@ pub struct Prover<'i> {
     levels: HashMap<(u32, u32), Literal>,
     /// The component of each relation of the region.
     components: [u32; 2],
+    /// The guesses that were supposed last, the literals under which sites exclude them, and under which the region has one of its own, or a
+    /// certain one.
+    guesses: u64,
+    guessed: HashMap<(Relation, Option<usize>), Literal>,
+    own_guesses: Vec<(Relation, Literal)>,
 }
 
 /// A question to a prover.
@@ -54,10 +61,19 @@ const KINDS: [Kind; 2] = [Kind::Return, Kind::Fail];
 
 impl<'i> Prover<'i> {
     /// A prover for a region, whose relations are in these components.
-    pub fn new(execution: Execution, components: [u32; 2], interrupt: Interrupt<'i>) -> Self {
+    pub fn new(execution: Rc<Execution>, components: [u32; 2], interrupt: Interrupt<'i>) -> Self {
         let seen = vec![Default::default(); execution.sites.len()];
-        let solver = Solver::new(interrupt);
-        Prover { execution, solver, cnf: Cnf::default(), seen, levels: HashMap::default(), components }
+        Prover {
+            execution,
+            solver: Solver::new(interrupt),
+            cnf: Cnf::default(),
+            seen,
+            levels: HashMap::default(),
+            components,
+            guesses: 0,
+            guessed: HashMap::default(),
+            own_guesses: Vec::new(),
+        }
     }
 
     /// The literal of the solver for a function.
@@ -267,20 +283,77 @@ impl<'i> Prover<'i> {
         Some(supposed)
     }
 
-    /// A literal under which all sites exclude these cubes; to be dropped soon.
-    pub fn suppose_all(&mut self, cubes: &HashMap<Relation, Vec<&Cube>>) -> Literal {
-        let supposed = self.solver.fresh();
-        for at in 0..self.execution.sites.len() {
-            for kind in KINDS {
-                let site = &self.execution.sites[at];
-                if does(site, kind) == Lit::FALSE {
-                    continue;
-                }
-                let own = cubes.get(&Relation::new(site.callee, kind)).into_iter().flatten();
-                own.for_each(|cube| self.exclude(at, kind, cube, Some(supposed)));
+    /// Literals under which the sites exclude those cubes of their callees that are guessed and not refuted.
+    pub fn suppose_guesses(&mut self, guesses: &Guesses) -> Vec<Literal> {
+        self.forget_guesses(guesses.number);
+        let relations = |site: &Site| {
+            let kinds = KINDS.into_iter().filter(|&kind| does(site, kind) != Lit::FALSE);
+            kinds.map(|kind| Relation::new(site.callee, kind)).collect::<Vec<_>>()
+        };
+        let mut relations: Vec<Relation> = self.execution.sites.iter().flat_map(relations).collect();
+        relations.sort_unstable_by_key(|relation| relation.index());
+        relations.dedup();
+        let mut supposed = Vec::new();
+        for relation in relations {
+            for (nth, cube) in guesses.open(relation) {
+                let literal = match self.guessed.get(&(relation, Some(nth))) {
+                    Some(&literal) => literal,
+                    None => {
+                        let literal = self.suppose(relation, cube).expect("a site calls it");
+                        self.guessed.insert((relation, Some(nth)), literal);
+                        literal
+                    }
+                };
+                supposed.push(literal);
             }
         }
         supposed
+    }
+
+    /// Literals under which the region has one of the cubes in its interface that are guessed of a relation of its own and not refuted.
+    pub fn one_of_guesses(&mut self, relation: Relation, guesses: &Guesses) -> Vec<Literal> {
+        let any = match self.guessed.get(&(relation, None)) {
+            Some(&any) => any,
+            None => self.solver.fresh(),
+        };
+        let is_new = self.guessed.insert((relation, None), any).is_none();
+        if is_new {
+            let mut clause = vec![!any];
+            for cube in &guesses.of[&relation].cubes {
+                let own = self.solver.fresh();
+                for &bit in cube {
+                    let bit = self.own(bit);
+                    let bit = self.literal(bit);
+                    self.solver.clause([!own, bit]);
+                }
+                clause.push(own);
+                self.own_guesses.push((relation, own));
+            }
+            self.solver.clause(clause);
+        }
+        let own = self.own_guesses.iter().filter(|(other, _)| *other == relation);
+        let refuted = own.zip(&guesses.of[&relation].open).filter(|(_, open)| !**open);
+        [any].into_iter().chain(refuted.map(|((_, own), _)| !*own)).collect()
+    }
+
+    /// Drops what belongs to guesses of another number.
+    fn forget_guesses(&mut self, number: u64) {
+        if std::mem::replace(&mut self.guesses, number) == number {
+            return;
+        }
+        let mut gone: Vec<Literal> = self.guessed.drain().map(|(_, literal)| literal).collect();
+        gone.extend(self.own_guesses.drain(..).map(|(_, literal)| literal));
+        gone.sort_unstable();
+        gone.into_iter().for_each(|literal| self.solver.clause([!literal]));
+    }
+
+    /// Whether the model that was found has these bits in the region's interface.
+    pub fn has(&mut self, cube: &[Bit]) -> bool {
+        cube.iter().all(|&bit| {
+            let own = self.own(bit);
+            let literal = self.literal(own);
+            self.solver.value(literal)
+        })
     }
 
     /// Drops what was supposed.
