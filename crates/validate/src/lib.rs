@@ -4,7 +4,7 @@
 //!
 //! [`validate`] is given a program, a proof ([`postbop_ir::proof`]) and locations, and says whether the proof shows that no run reaches these. It computes
 //! what there is to show from the program itself, and shares no code with the engines that write proofs: no diagrams, no reductions, no encodings. From each location with
-//! a set it executes all runs of edges to the next locations with sets on symbolic values ([`execute`]). For each run it asks a solver ([`solver`]) whether
+//! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each run it asks a solver (`solver`) whether
 //! there are values that start in the set of the first location and end outside the set of the last one. If nowhere there are, the sets are closed.
 //!
 //! # Why closed sets are a proof
@@ -19,7 +19,7 @@
 //! So the claim is true after every step. The sets at the locations that are asked about are empty: no run is ever there.
 //!
 //! Two facts are used that no set states. A variable that neither a procedure nor anything it calls writes is what it was at entry, and
-//! a call leaves alone what its callee does not write. Both are true of every run, by induction over its steps, whatever the proof says ([`modified`]). An entry or an exit without a set
+//! a call leaves alone what its callee does not write. Both are true of every run, by induction over its steps, whatever the proof says (`modified`). An entry or an exit without a set
 //! counts as one whose set has everything.
 //!
 //! # Limits
