@@ -67,9 +67,9 @@ pub trait Listener {
     fn settle(&mut self, query: usize, finding: Finding);
     /// A run reaches the guard of a query, of which nothing else is known.
     fn guarded(&mut self, query: usize);
-    /// A proof of all that the engine is going to say holds, which took so much work to find. Said once at most, before any
+    /// A proof of all that the engine is going to say holds. Said once at most, before any
     /// such finding, and only if the task wants proofs.
-    fn proof(&mut self, proof: Proof, work: u64);
+    fn proof(&mut self, proof: Proof);
 }
 
 /// An algorithm that answers tasks.

@@ -7,8 +7,8 @@
 //!
 //! # Cost
 //!
-//! Unless proofs are asked for, a check may do as much work as the engine did, and a little more; its units take about as long as those of engines. Work
-//! is counted, not time, so that it does not depend on the machine what is checked. A proof that is too large to be checked cheaply ([`is_wanted`]) is not even made.
+//! Unless proofs are asked for, only small proofs of small programs are made ([`is_wanted`]), and a check that takes more than a moment's work is called off. Work
+//! is counted, not time, so that it does not depend on the machine what is checked.
 
 use crate::budget::Budget;
 use crate::verdict::Why;
@@ -18,17 +18,19 @@ use postbop_validate::{Checker, Flaw, Stop};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What a check may cost where it was not asked for: so much, and so much for each edge of the program.
-const LEAST: (u64, u64) = (10_000, 4);
+/// The most work that a check does where it was not asked for.
+const MOST: u64 = 100_000;
 
-/// The most contexts, or vertices, of which a proof is made that was not asked for.
-const LARGEST: usize = 1 << 16;
+/// The most contexts, or vertices, of which a proof is made that was not asked for, and the most edges of the program. An edge takes
+/// the checker about as long as an engine takes for two hundred units of work.
+const LARGEST: usize = 1 << 11;
+const LONGEST: usize = 500;
 
-/// Whether a proof of so many contexts, or vertices, is to be made.
-pub fn is_wanted(proofs: Proofs, size: usize) -> bool {
+/// Whether a proof of so many contexts, or vertices, about a program is to be made.
+pub fn is_wanted(proofs: Proofs, program: &Program, size: usize) -> bool {
     match proofs {
         Proofs::Unwanted => false,
-        Proofs::Cheap => size <= LARGEST,
+        Proofs::Cheap => size <= LARGEST && program.edges().len() <= LONGEST,
         Proofs::Kept => true,
     }
 }
@@ -58,11 +60,11 @@ pub struct Examined {
 }
 
 impl Examined {
-    /// Checks a proof which an engine found with so much work.
-    pub fn new(program: &Program, proof: Proof, proofs: Proofs, work: u64, budget: &Budget) -> Self {
+    /// Checks a proof.
+    pub fn new(program: &Program, proof: Proof, proofs: Proofs, budget: &Budget) -> Self {
         let most = match proofs {
             Proofs::Kept => u64::MAX,
-            _ => work + LEAST.0 + LEAST.1 * program.edges().len() as u64,
+            _ => MOST,
         };
         let done = Cell::new(0);
         let goes_on = |more: u64| {

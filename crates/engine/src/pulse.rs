@@ -49,7 +49,7 @@ impl Listener for &Pulse<'_> {
         self.listener.borrow_mut().guarded(query);
     }
 
-    fn proof(&mut self, proof: Proof, work: u64) {
-        self.listener.borrow_mut().proof(proof, work);
+    fn proof(&mut self, proof: Proof) {
+        self.listener.borrow_mut().proof(proof);
     }
 }

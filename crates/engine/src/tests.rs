@@ -185,7 +185,7 @@ struct Heard(Vec<(usize, Finding)>);
 
 impl Listener for Heard {
     fn guarded(&mut self, _: usize) {}
-    fn proof(&mut self, _: Proof, _: u64) {}
+    fn proof(&mut self, _: Proof) {}
     fn progress(&mut self, _: Tick) {}
     fn settle(&mut self, query: usize, finding: Finding) {
         self.0.push((query, finding));
@@ -217,7 +217,7 @@ struct Ticks(Vec<u64>, Arc<AtomicBool>);
 
 impl Listener for Ticks {
     fn guarded(&mut self, _: usize) {}
-    fn proof(&mut self, _: Proof, _: u64) {}
+    fn proof(&mut self, _: Proof) {}
     fn progress(&mut self, tick: Tick) {
         self.0.push(tick.done);
         self.1.store(self.0.len() >= 3, Ordering::Relaxed);
@@ -245,7 +245,7 @@ struct WithoutValues<'l>(&'l mut dyn Listener);
 
 impl Listener for WithoutValues<'_> {
     fn guarded(&mut self, _: usize) {}
-    fn proof(&mut self, _: Proof, _: u64) {}
+    fn proof(&mut self, _: Proof) {}
     fn progress(&mut self, tick: Tick) {
         self.0.progress(tick);
     }
@@ -387,7 +387,7 @@ impl Engine for Liar {
             let mut proof = Proof::trivial(task.program);
             let targets = task.queries.iter().flat_map(|query| query.locs());
             targets.for_each(|&loc| proof.sets[loc] = Some(postbop_ir::proof::Ref::FALSE));
-            listener.proof(proof, 0);
+            listener.proof(proof);
         }
         (0..task.queries.len()).for_each(|query| listener.settle(query, Finding::Holds { guarded: None }));
         Stats::default()

@@ -371,7 +371,7 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
         board.engine = credited;
     }
 
-    fn proof(&mut self, proof: Proof, work: u64) {
+    fn proof(&mut self, proof: Proof) {
         let Asked { question, reduced, budget, .. } = self.asked;
         // A proof about a translation says nothing that can be checked of the program as written.
         if question.back.is_some() || question.counts != Counts::Both {
@@ -383,7 +383,7 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
             Some(reduced) => reduced.prove(program, proof),
             None => proof,
         };
-        let examined = Examined::new(program, proof, question.task.proofs, work, budget);
+        let examined = Examined::new(program, proof, question.task.proofs, budget);
         stopwatch.lap("validate_us");
         self.replay.extend(stopwatch.laps());
         self.replay.add("proof_nodes", examined.size() as u64);

@@ -309,11 +309,11 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         if !may_tell(stopped.as_ref(), self.targets.found(), self.expander.work, budget) {
             return stats;
         }
-        if is_wanted(self.proofs, self.store.len())
+        if is_wanted(self.proofs, self.machine.program, self.store.len())
             && self.targets.has_seen_all(stopped.as_ref())
             && let Ok(proof) = proof(self.machine, &self.store, self.proofs, budget)
         {
-            listener.proof(proof, self.expander.work);
+            listener.proof(proof);
         }
         let mut history = Recorded { machine: self.machine, store: &self.store };
         let mut retracer = Retracer::new(self.machine, &mut history, budget);

@@ -300,7 +300,7 @@ mod tests {
 
     impl Listener for Held {
         fn guarded(&mut self, _: usize) {}
-        fn proof(&mut self, _: Proof, _: u64) {}
+        fn proof(&mut self, _: Proof) {}
         fn progress(&mut self, _: Tick) {}
         fn settle(&mut self, query: usize, finding: Finding) {
             self.0[query] = matches!(finding, Finding::Holds { .. });

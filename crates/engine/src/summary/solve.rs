@@ -392,11 +392,11 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         if !may_tell(stopped.as_ref(), self.targets.found(), meter.work(), budget) {
             return stats;
         }
-        if is_wanted(self.task.proofs, self.encoder.bdd.len())
+        if is_wanted(self.task.proofs, self.task.program, self.encoder.bdd.len())
             && self.targets.has_seen_all(stopped.as_ref())
             && let Ok(proof) = self.proof(budget)
         {
-            listener.proof(proof, meter.work());
+            listener.proof(proof);
         }
         let machine = self.encoder.machine;
         self.encoder.bdd.forget_plans();
