@@ -288,6 +288,11 @@ impl<'b> Meter<'b> {
         goes_on
     }
 
+    /// Whether there is room for so many bytes more.
+    pub fn has_room(&self, bytes: usize) -> Result<(), Why> {
+        self.budget.allows(bytes as u64)
+    }
+
     /// Why diagrams were stopped.
     pub fn why(&self) -> Why {
         self.why.borrow().clone().unwrap_or(Why::Memory(self.budget.memory()))

@@ -369,6 +369,28 @@ fn memory_may_be_used_up_at_any_time() {
     }
 }
 
+#[test]
+fn functions_are_put_into_solvers_only_where_there_is_room() {
+    // All of 2,000 variables are set to something that is computed from all before them, and compared at the end.
+    let names: Vec<String> = (0..2000).map(|at| format!("x{at}")).collect();
+    let steps: Vec<String> = (1..2000).map(|at| format!("x{at} := x{} != (x{at} & !x0);", at - 1)).collect();
+    let source =
+        format!("decl {}; void main() begin {} assert(x1999 | x0); end", names.join(", "), steps.join(" "));
+    let reading = postbop_front::read(source.as_bytes(), Default::default());
+    let program = reading.program.expect("a program");
+    let queries = postbop_front::properties(&program, &reading.text);
+    // What is used is never too much: the limit can only strike where an engine asks for room before it takes it.
+    let answer = |limit| {
+        let budget = Budget::unlimited().with_memory(limit, || 0);
+        let engine = engine("sat:qbf").expect("it is in the list");
+        let report = verify(&Task::new(&program, &queries), EngineChoice::Only(engine), &budget, &mut Silent);
+        report.answers.into_iter().next().expect("an answer").verdict
+    };
+    assert!(matches!(answer(1 << 30), Verdict::Violated(_)));
+    let little = answer(1 << 19);
+    assert!(matches!(little, Verdict::Unknown(Why::Memory(_))), "{little:?}");
+}
+
 /// An engine that says that everything holds, and makes a proof of it: sets of everything, but nothing at the targets.
 struct Liar;
 

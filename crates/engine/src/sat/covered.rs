@@ -115,6 +115,11 @@ impl World<'_, '_> {
         if !self.can_hold(entry, &claims)? {
             return Ok(false);
         }
+        let all = known.iter().copied().chain([(guard, bits)]);
+        let lits = all.flat_map(|(guard, bits)| bits.iter().copied().chain([guard]));
+        let cone = self.entries[entry as usize].aig.cone(lits).len();
+        // A copy of the functions, and two solvers.
+        self.has_room(cone.saturating_mul(3))?;
         let formula = comparison(&self.entries[entry as usize], guard, bits, known);
         self.made(formula.aig.len())?;
         match formula.decide(&self.interrupt, &mut self.counts.qbf) {

@@ -85,6 +85,11 @@ impl<'i> Probe<'i> {
         }
     }
 
+    /// How many nodes the graph had when the solver was asked last.
+    pub fn encoded(&self) -> usize {
+        self.solver.as_ref().map_or(0, |solver| solver.1.len())
+    }
+
     /// Whether there is a solver.
     pub fn has_solver(&self) -> bool {
         self.solver.is_some()

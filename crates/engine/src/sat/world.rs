@@ -59,6 +59,9 @@ pub struct World<'i, 'a> {
     pub counts: Counts,
 }
 
+/// About how many bytes a node takes in a solver.
+const NODE_BYTES: usize = 200;
+
 /// What happened how often.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counts {
@@ -165,9 +168,14 @@ impl<'i, 'a> World<'i, 'a> {
         if (self.interrupt)((nodes / NODES) as u64 + 1) { Ok(()) } else { Err(self.why()) }
     }
 
+    /// Whether there is room for so many nodes in solvers, where each is a variable and some clauses.
+    pub fn has_room(&self, nodes: usize) -> Result<(), Why> {
+        self.meter.has_room(nodes.saturating_mul(NODE_BYTES))
+    }
+
     /// Whether functions of an entry can hold at once.
     pub fn can_hold(&mut self, entry: u32, all: &[Lit]) -> Result<bool, Why> {
-        self.make_room(entry);
+        self.make_room(entry)?;
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let answer = probe.can_hold(aig, all, &self.interrupt);
         self.is_sat(answer)
@@ -175,7 +183,7 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// The same, by a solver, with a model if they can.
     pub fn solve(&mut self, entry: u32, all: &[Lit]) -> Result<bool, Why> {
-        self.make_room(entry);
+        self.make_room(entry)?;
         let Entry { aig, probe, .. } = &mut self.entries[entry as usize];
         let answer = probe.solve(aig, all, &self.interrupt);
         self.is_sat(answer)
@@ -208,16 +216,19 @@ impl<'i, 'a> World<'i, 'a> {
         }
     }
 
-    /// Drops all solvers if there would be too many.
-    fn make_room(&mut self, entry: u32) {
-        if self.entries[entry as usize].probe.has_solver() {
-            return;
+    /// Drops all solvers if there would be too many; whether there is room for what is to be asked.
+    fn make_room(&mut self, entry: u32) -> Result<(), Why> {
+        let Entry { aig, probe, .. } = &self.entries[entry as usize];
+        self.has_room(aig.len() - probe.encoded())?;
+        if probe.has_solver() {
+            return Ok(());
         }
         self.built += 1;
         if self.built > self.most_built {
             self.entries.iter_mut().for_each(|entry| entry.probe.drop_solver());
             self.built = 1;
         }
+        Ok(())
     }
 
     /// Control takes an edge that is no call; none if it cannot, as far as can be seen.

@@ -13,6 +13,12 @@ pub struct Cnf {
 }
 
 impl Cnf {
+    /// How many nodes the graph had when it was looked at last.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks whether a graph was never looked at")]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
     /// The literal of the solver for one of the graph.
     pub fn literal(&mut self, aig: &Aig, solver: &mut Solver, lit: Lit) -> Literal {
         self.known.resize(aig.len(), None);
