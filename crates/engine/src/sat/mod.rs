@@ -7,7 +7,7 @@
 //!
 //! * `pdr`: lemmas about procedures, driven by what is to be shown. Where there are many variables and the reason why a property holds
 //!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
-//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
+//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`], [`gather`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
 //! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
 //!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
@@ -24,6 +24,7 @@ mod covered;
 mod entry;
 mod execute;
 mod explain;
+mod gather;
 mod knowledge;
 mod lemmas;
 mod path;

@@ -93,8 +93,14 @@ impl Search<'_, '_> {
     pub fn follow(&self, execution: &Execution, goal: &Goal, values: &Values) -> Result<Fact, Suspicion> {
         let passage = self.passage(execution, goal.relation.kind(), values);
         let calls = &passage.calls;
-        let explained: HashMap<u32, Option<u32>> =
-            calls.iter().map(|&(site, kind)| (site, self.explain(execution, values, site, kind))).collect();
+        let explained: HashMap<u32, Option<u32>> = calls
+            .iter()
+            .map(|&(site, kind)| {
+                let callee = execution.sites[site as usize].callee;
+                let facts = &self.known[Relation::new(callee, kind).index()].facts;
+                (site, self.explain(execution, values, site, facts))
+            })
+            .collect();
         if explained.values().all(Option::is_some) {
             let explained = explained.into_iter().filter_map(|(site, fact)| Some((site, fact?))).collect();
             return Ok(self.fact(execution, goal.relation, values, &passage, &explained));
@@ -105,8 +111,8 @@ impl Search<'_, '_> {
         Err(suspected.expect("a call is not explained"))
     }
 
-    /// The fact that explains a call.
-    fn explain(&self, execution: &Execution, values: &Values, site: u32, kind: Kind) -> Option<u32> {
+    /// The one of some facts that explains a call.
+    pub fn explain(&self, execution: &Execution, values: &Values, site: u32, facts: &[u32]) -> Option<u32> {
         let site = &execution.sites[site as usize];
         let fits = |fact: &u32| {
             let fact = &self.facts[*fact as usize];
@@ -116,7 +122,7 @@ impl Search<'_, '_> {
             fact.inputs.iter().all(|&bit| values.get(at_site(site, bit)))
                 && fact.each_output().zip(&site.outputs).all(same)
         };
-        self.known[Relation::new(site.callee, kind).index()].facts.iter().copied().find(fits)
+        facts.iter().copied().find(fits)
     }
 
     /// Goals for the calls of a path, from the last to the first: each asks for the outputs that the end of the path, or a later

@@ -23,9 +23,10 @@
 //!
 //! # Turns
 //!
-//! Goals look at one procedure at a time. Two other ways look at all of them, and get a share of the work: lemmas that are guessed of
-//! all procedures ([`super::conjecture`]), and runs of the whole program ([`super::unfold`]). Where few variables matter the first finds the
-//! whole proof; where a run has to meet conditions in many procedures at once the second finds it. What each of them finds, all know.
+//! Goals look at one procedure at a time. Three other ways look at all of them, and get a share of the work: lemmas that are guessed of
+//! all procedures ([`super::conjecture`]), runs of the whole program ([`super::unfold`]), and facts that are gathered from callees to
+//! callers ([`super::gather`]). Where few variables matter the first finds the
+//! whole proof; where a run has to meet conditions in many procedures at once the second finds it, and where it makes a great many calls, the third.
 //!
 //! # Paper
 //!
@@ -38,6 +39,7 @@
 
 use super::conjecture::{Footprint, Shape};
 use super::execute::{Execution, execute};
+use super::gather::Gathering;
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
@@ -81,7 +83,7 @@ enum Asked {
 pub struct Search<'i, 'a> {
     pub(super) regions: &'i Regions<'a>,
     pub(super) meter: &'i Meter<'i>,
-    interrupt: Interrupt<'i>,
+    pub(super) interrupt: Interrupt<'i>,
     pub(super) provers: Vec<Option<Box<Prover<'i>>>>,
     /// How many solvers were made since all were dropped, and how many there may be.
     built: u64,
@@ -97,7 +99,7 @@ pub struct Search<'i, 'a> {
     /// What each region calls.
     pub(super) successors: Vec<Vec<u32>>,
     /// Which regions can fail.
-    fails: Vec<bool>,
+    pub(super) fails: Vec<bool>,
     /// Lemmas of higher levels about globals alone, whatever the relation: how many relations have each.
     pub(super) shapes: HashMap<Shape, u32>,
     /// How many goals asked about each footprint, the one to be conjectured next, and those that were conjectured.
@@ -109,6 +111,8 @@ pub struct Search<'i, 'a> {
     off: HashSet<LocId>,
     /// Whole runs, once they are tried.
     pub(super) unfolding: Option<Box<Unfolding<'i>>>,
+    /// Facts of all regions, once they are gathered.
+    pub(super) gathering: Option<Box<Gathering>>,
     /// What happened how often.
     pub counts: Counts,
 }
@@ -176,6 +180,7 @@ impl<'i, 'a> Search<'i, 'a> {
             targets,
             off: HashSet::default(),
             unfolding: None,
+            gathering: None,
             counts: Counts::default(),
         }
     }
@@ -200,6 +205,9 @@ impl<'i, 'a> Search<'i, 'a> {
         self.off.insert(target);
         if let Some(unfolding) = &mut self.unfolding {
             unfolding.ignore(target);
+        }
+        if let Some(gathering) = &mut self.gathering {
+            gathering.ignore(target, &self.facts);
         }
         let facts = &self.facts;
         let mut gone: Vec<u32> = Vec::new();
@@ -246,6 +254,12 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
+            if self.is_turn_of_gathering() {
+                if self.gather(main)? {
+                    goals.truncate(1);
+                }
+                continue;
+            }
             let asked =
                 self.with_prover(goal.relation.region(), |search, prover| search.ask(prover, &goal))?;
             if let Asked::Suspected(Suspicion { calls, first, .. }) = asked
@@ -267,6 +281,12 @@ impl<'i, 'a> Search<'i, 'a> {
     fn is_turn_of_runs(&self) -> bool {
         let spent = self.unfolding.as_ref().map_or(0, |unfolding| unfolding.work);
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
+    }
+
+    /// Whether it is the turn of gathering facts, which gets a third of the work as well.
+    fn is_turn_of_gathering(&self) -> bool {
+        let is_turn = |spent: u64| self.meter.work() > spent.saturating_mul(3).saturating_add(4 * START);
+        self.gathering.as_ref().map_or(is_turn(0), |gathering| !gathering.over && is_turn(gathering.work))
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
@@ -319,7 +339,7 @@ impl<'i, 'a> Search<'i, 'a> {
 
     /// Puts a goal to the solver of its region.
     fn ask(&mut self, prover: &mut Prover<'i>, goal: &Goal) -> Result<Asked, Why> {
-        let mut held = prover.hold(&self.known, &self.facts);
+        let mut held = prover.hold(|relation| &self.known[relation.index()].facts, &self.facts);
         let limits = self.limits(prover, goal);
         loop {
             let also = [&limits[..], &held[..]].concat();

@@ -57,7 +57,7 @@ pub struct Question<'q> {
 }
 
 /// The kinds, in the order of their numbers.
-const KINDS: [Kind; 2] = [Kind::Return, Kind::Fail];
+pub const KINDS: [Kind; 2] = [Kind::Return, Kind::Fail];
 
 impl<'i> Prover<'i> {
     /// A prover for a region, whose relations are in these components.
@@ -136,12 +136,12 @@ impl<'i> Prover<'i> {
     }
 
     /// Literals that hold the sites to the facts of their callees, where there are facts.
-    pub fn hold(&mut self, known: &[Known], facts: &[Fact]) -> Vec<Literal> {
+    pub fn hold<'k>(&mut self, known: impl Fn(Relation) -> &'k [u32], facts: &[Fact]) -> Vec<Literal> {
         let mut held = Vec::new();
         for site in 0..self.seen.len() {
             let callee = self.execution.sites[site].callee;
             for (nth, kind) in KINDS.into_iter().enumerate() {
-                let all = &known[Relation::new(callee, kind).index()].facts;
+                let all = known(Relation::new(callee, kind));
                 if self.seen[site][nth].facts < all.len() {
                     self.extend(site, nth, &all[self.seen[site][nth].facts..], facts);
                     self.seen[site][nth].facts = all.len();
@@ -251,6 +251,51 @@ impl<'i> Prover<'i> {
             }
         }
         shut
+    }
+
+    /// Literals that say that sites do nothing: of those about which something is known, and of the others.
+    pub fn shut_all(&mut self, known: impl Fn(Relation) -> bool) -> (Vec<Literal>, Vec<Literal>) {
+        let (mut some, mut none) = (Vec::new(), Vec::new());
+        for site in 0..self.execution.sites.len() {
+            for kind in KINDS {
+                let there = &self.execution.sites[site];
+                let (does, relation) = (does(there, kind), Relation::new(there.callee, kind));
+                if does != Lit::FALSE {
+                    let list = if known(relation) { &mut some } else { &mut none };
+                    list.push(!self.literal(does));
+                }
+            }
+        }
+        (some, none)
+    }
+
+    /// A literal that nothing is known of.
+    pub fn fresh(&mut self) -> Literal {
+        self.solver.fresh()
+    }
+
+    /// The region has no run like a fact, if a literal is assumed: one from the same inputs to the same values. A fact that fixes neither is told by what it
+    /// copies.
+    pub fn exclude_fact(&mut self, fact: &Fact, assumed: Literal) {
+        let inputs = self.execution.inputs.len();
+        let outputs = fact.each_output().enumerate();
+        let fixed = outputs.filter_map(|(at, own)| Some(Bit::new(inputs + at, own.ok()?)));
+        let bits: Vec<Bit> = fact.inputs.iter().copied().chain(fixed).collect();
+        let mut clause = vec![!assumed];
+        for &bit in &bits {
+            let own = self.own(bit);
+            clause.push(!self.literal(own));
+        }
+        for (at, input) in fact.copies.iter().enumerate().filter(|_| bits.is_empty()) {
+            let input = self.execution.inputs[input.expect("it is not fixed") as usize];
+            let output = self.execution.outputs[at];
+            let (one, other) = (self.literal(output), self.literal(input));
+            let differs = self.solver.fresh();
+            self.solver.clause([!differs, one, other]);
+            self.solver.clause([!differs, !one, !other]);
+            clause.push(differs);
+        }
+        self.solver.clause(clause);
     }
 
     /// Which bits of a cube are in the core of the last answer.

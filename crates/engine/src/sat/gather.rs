@@ -1,0 +1,273 @@
+//! Room `engine/sat`: facts, gathered from callees to callers.
+//!
+//! # Idea
+//!
+//! A goal asks a callee for a run from inputs that its caller happens to have. Where each procedure makes many calls, and conditions on
+//! noise decide which, hardly any path has runs for all its calls, and looking for them one goal after the other takes
+//! for ever. But a procedure that is hard to run from *these* inputs may be easy to run from others. So some runs of every region
+//! are gathered beforehand, whatever they will be good for, callees first: a region is asked for a run on which
+//! every call is one of the facts that were gathered, and on which few calls are made. Each new fact of a region starts from inputs, or
+//! ends with values, that no earlier one has. Callers have a choice between them, and the solver makes it for all calls of a path at once.
+//!
+//! The start of the program comes last in a round. If it can fail with the facts that there are, that is a run. Otherwise there are
+//! more facts of each region in the next round. Not all runs are found in this way: of two facts that differ in copied values alone there is one.
+//!
+//! Gathered facts are for this purpose alone: goals do not see them, since a goal has to tell itself apart from each fact that is known.
+//!
+//! # Paper
+//!
+//! \[smash\] for facts as *must* summaries; there they follow what is asked for, as our goals do.
+//!
+//! # Cost
+//!
+//! A few questions about one region at a time for each fact. The number of facts of a region doubles from round to round.
+
+use super::knowledge::{ALL, Cube, Fact, Kind, Relation};
+use super::pdr::{Goal, NODES, Search};
+use super::prover::{KINDS, Prover, Question};
+use crate::verdict::Why;
+use postbop_ir::LocId;
+use postbop_kit::sat::{Answer, Literal};
+use rustc_hash::FxHashMap as HashMap;
+use std::rc::Rc;
+
+/// So many facts of a relation are gathered in the first round.
+const FIRST: usize = 2;
+
+/// Facts that were gathered.
+pub struct Gathering {
+    /// The regions, callees first as far as that is possible.
+    order: Vec<u32>,
+    next: usize,
+    /// So many facts a relation has when this round is over, unless there are no more.
+    most: usize,
+    /// For each relation its facts.
+    facts: Vec<Vec<u32>>,
+    /// For each relation how many facts its callees had when it turned out to have no other runs.
+    exhausted: Vec<Option<usize>>,
+    /// Whether a relation could have more facts in this round, and whether that was the last round.
+    asked: bool,
+    pub over: bool,
+    /// How much work was done for it.
+    pub work: u64,
+}
+
+impl Gathering {
+    fn new(order: Vec<u32>, relations: usize) -> Self {
+        let (facts, exhausted) = (vec![Vec::new(); relations], vec![None; relations]);
+        Gathering { order, next: 0, most: FIRST, facts, exhausted, asked: false, over: false, work: 0 }
+    }
+
+    /// A target counts no longer: neither do runs that reach it.
+    pub fn ignore(&mut self, target: LocId, facts: &[Fact]) {
+        for own in &mut self.facts {
+            own.retain(|&fact| facts[fact as usize].target != Some(target));
+        }
+        *self = Gathering {
+            facts: std::mem::take(&mut self.facts),
+            work: self.work,
+            ..Gathering::new(std::mem::take(&mut self.order), self.exhausted.len())
+        };
+    }
+
+    /// How many facts there are of what a region calls.
+    fn of_callees(&self, successors: &[u32]) -> usize {
+        let both = |&to: &u32| KINDS.map(|kind| self.facts[Relation::new(to, kind).index()].len());
+        successors.iter().flat_map(both).sum()
+    }
+}
+
+impl<'i> Search<'i, '_> {
+    /// Gathers facts of one more region; whether it is known now if the program fails.
+    pub fn gather(&mut self, main: u32) -> Result<bool, Why> {
+        let before = self.meter.work();
+        let mut gathering = match self.gathering.take() {
+            Some(gathering) => gathering,
+            None => Box::new(Gathering::new(callees_first(&self.successors, main), self.known.len())),
+        };
+        let done = self.gather_next(&mut gathering, main);
+        gathering.work += (self.meter.work() - before).max(1);
+        self.gathering = Some(gathering);
+        done
+    }
+
+    /// The next region for which there is something to do.
+    fn gather_next(&mut self, gathering: &mut Gathering, main: u32) -> Result<bool, Why> {
+        let failure = Relation::new(main, Kind::Fail);
+        loop {
+            let Some(&region) = gathering.order.get(gathering.next) else {
+                if !std::mem::take(&mut gathering.asked) {
+                    gathering.over = true;
+                    return Ok(false);
+                }
+                (gathering.next, gathering.most) = (0, gathering.most.saturating_mul(2));
+                continue;
+            };
+            gathering.next += 1;
+            let callees = gathering.of_callees(&self.successors[region as usize]);
+            let relations = KINDS.map(|kind| Relation::new(region, kind)).into_iter();
+            let matters =
+                |relation: &Relation| relation.kind() == Kind::Return || self.fails[region as usize];
+            let open = |relation: &Relation| gathering.exhausted[relation.index()] != Some(callees);
+            let open: Vec<Relation> = relations.filter(matters).filter(open).collect();
+            gathering.asked |= !open.is_empty();
+            let most = gathering.most;
+            let wanted = |relation: &Relation| gathering.facts[relation.index()].len() < most;
+            let wanted: Vec<Relation> = open.into_iter().filter(wanted).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let mut prover = self.build_for_facts(region);
+            for relation in wanted {
+                let all = self.gather_of(&mut prover, gathering, relation)?;
+                gathering.exhausted[relation.index()] = all.then_some(callees);
+            }
+            let run = gathering.facts[failure.index()].first();
+            self.known[failure.index()].facts.extend(run);
+            return Ok(run.is_some());
+        }
+    }
+
+    fn build_for_facts(&mut self, region: u32) -> Prover<'i> {
+        let execution = self.execution(region);
+        self.meter.spend(execution.aig.len() as u64 / NODES);
+        Prover::new(execution, [u32::MAX; 2], Rc::clone(&self.interrupt))
+    }
+
+    /// Gathers facts of a relation until it has so many; whether there are no more.
+    fn gather_of(
+        &mut self,
+        prover: &mut Prover<'i>,
+        gathering: &mut Gathering,
+        relation: Relation,
+    ) -> Result<bool, Why> {
+        let list = |relation: Relation| &gathering.facts[relation.index()][..];
+        let goal = Goal { relation, cube: Cube::new(), level: ALL };
+        let mut fixed = self.limits(prover, &goal);
+        fixed.extend(prover.hold(list, &self.facts));
+        let (shut, never) = prover.shut_all(|relation| !list(relation).is_empty());
+        fixed.extend(never);
+        let new = prover.fresh();
+        fixed.push(new);
+        for &fact in list(relation) {
+            prover.exclude_fact(&self.facts[fact as usize], new);
+        }
+        while gathering.facts[relation.index()].len() < gathering.most {
+            if !self.ask_for_run(prover, relation.kind(), &fixed, shut.clone())? {
+                return Ok(true);
+            }
+            let fact = self.gathered(prover, gathering, relation);
+            prover.exclude_fact(&fact, new);
+            gathering.facts[relation.index()].push(self.facts.len() as u32);
+            self.facts.push(fact);
+        }
+        Ok(false)
+    }
+
+    /// Asks for a run that makes few calls: those that the solver blames are allowed, one core after the other.
+    fn ask_for_run(
+        &self,
+        prover: &mut Prover<'i>,
+        kind: Kind,
+        fixed: &[Literal],
+        mut shut: Vec<Literal>,
+    ) -> Result<bool, Why> {
+        loop {
+            self.meter.spend(prover.execution.aig.len() as u64 / NODES);
+            let also = [fixed, &shut].concat();
+            match prover.ask(&Question { kind, cube: &[], level: ALL, also: &also }) {
+                Answer::Stopped => return Err(self.meter.why()),
+                Answer::Sat => return Ok(true),
+                Answer::Unsat => {
+                    let before = shut.len();
+                    shut.retain(|&literal| !prover.in_core(literal));
+                    if shut.len() == before {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The run of the model that was found.
+    fn gathered(&self, prover: &Prover<'i>, gathering: &Gathering, relation: Relation) -> Fact {
+        let (execution, values) = (&prover.execution, prover.model());
+        let passage = self.passage(execution, relation.kind(), &values);
+        let explained: HashMap<u32, u32> = passage
+            .calls
+            .iter()
+            .map(|&(site, kind)| {
+                let callee = execution.sites[site as usize].callee;
+                let facts = &gathering.facts[Relation::new(callee, kind).index()];
+                let fact = self.explain(execution, &values, site, facts);
+                (site, fact.expect("calls are held to facts"))
+            })
+            .collect();
+        self.fact(execution, relation, &values, &passage, &explained)
+    }
+}
+
+/// All regions that one calls, and those that these call, callees before callers where they do not call each other.
+fn callees_first(successors: &[Vec<u32>], main: u32) -> Vec<u32> {
+    let mut seen = vec![false; successors.len()];
+    let mut order = Vec::new();
+    let mut path = vec![(main, 0)];
+    seen[main as usize] = true;
+    while let Some((region, next)) = path.last_mut() {
+        match successors[*region as usize].get(*next) {
+            Some(&to) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[to as usize], true) {
+                    path.push((to, 0));
+                }
+            }
+            None => {
+                order.push(*region);
+                path.pop();
+            }
+        }
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::regions::Regions;
+    use super::super::trace::trace;
+    use super::*;
+    use crate::budget::{Budget, Meter};
+    use postbop_ir::{Ask, replay};
+
+    /// Whether gathering alone finds a run that violates a property; it is replayed.
+    fn finds_a_run(source: &[u8]) -> bool {
+        let reading = postbop_front::read(source, Default::default());
+        let program = reading.program.expect("a program");
+        let queries = postbop_front::properties(&program, &reading.text);
+        let targets: Vec<LocId> = queries.iter().flat_map(|query| query.locs()).copied().collect();
+        let (budget, regions) = (Budget::unlimited(), Regions::new(&program));
+        let meter = Meter::new(&budget, &|_| {});
+        let mut search = Search::new(&regions, targets.iter().copied().collect(), &meter);
+        let main = regions.entry(program.main());
+        while !search.gather(main).expect("there is no limit") {
+            if search.gathering.as_ref().is_some_and(|gathering| gathering.over) {
+                return false;
+            }
+        }
+        let run = search.known[Relation::new(main, Kind::Fail).index()].facts[0];
+        let mut trace = trace(&regions, &search.facts, run);
+        replay::complete(&program, &mut trace, &Ask::Reach(targets), &mut || true).expect("it is a run");
+        true
+    }
+
+    #[test]
+    fn runs_are_put_together_from_facts() {
+        assert!(finds_a_run(include_bytes!("../../../../examples/locks.bp")));
+        assert!(!finds_a_run(include_bytes!("../../../../examples/locks-fixed.bp")));
+        // Main needs a run of f that none of the first ones is: f returns what it is given, or one less after a call of itself.
+        let countdown = b"
+            decl uint<3> n;
+            void main() begin n := 7; f(); assert(n != 2); end
+            void f() begin if (*) then n := n - 1; f(); fi end";
+        assert!(finds_a_run(countdown));
+    }
+}
