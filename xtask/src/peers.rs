@@ -61,6 +61,27 @@ impl Z3 {
     }
 }
 
+impl Z3 {
+    /// The command that runs a script, with all its questions.
+    pub fn script(self, file: &Path) -> Command {
+        match self {
+            Z3::Binary => {
+                let mut command = Command::new("z3");
+                command.arg(file);
+                command
+            }
+            Z3::Package => {
+                let run = "import sys, z3\n\
+                           text = open(sys.argv[1]).read()\n\
+                           print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), text))";
+                let mut command = Command::new("python3");
+                command.args(["-c", run]).arg(file);
+                command
+            }
+        }
+    }
+}
+
 /// The clauses of a program whose runs must not reach these locations.
 pub fn clauses(program: &Program, targets: &[LocId]) -> String {
     let mut text = String::new();
