@@ -238,7 +238,7 @@ fn measure(trial: &Trial, engine: &str, binary: &Path) -> Result<Run, String> {
 /// Runs Z3 on the clauses of an instance. Its memory is not measured, and not to answer is all it can do wrong but to differ.
 fn measure_peer(trial: &Trial, z3: Z3) -> Result<Run, String> {
     let (program, targets) = trial.instance.read();
-    let clauses = peers::horn::clauses(&program, &targets);
+    let clauses = peers::clauses(&program, &targets);
     let Measured { milliseconds, said, .. } =
         timed("clauses.smt2", &clauses, trial.timeout, |clauses| z3.command(clauses, trial.timeout))?;
     Ok(Run {

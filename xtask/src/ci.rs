@@ -44,6 +44,7 @@ pub fn run(root: &Path, seed: u64) -> Result<(), String> {
         ("fuzz deadlock", others(Kind::Deadlock(Features::all(), fuzz::PATIENCE))),
         ("fuzz pushdown", others(Kind::Pushdown(fuzz::PATIENCE))),
         ("fuzz moped", others(Kind::Moped(fuzz::LONG_PATIENCE))),
+        ("fuzz horn", others(Kind::Horn(fuzz::LONG_PATIENCE))),
         ("fuzz integers", others(Kind::Integers(fuzz::LONG_PATIENCE))),
         ("fuzz summaries", others(Kind::Summaries(fuzz::LONG_PATIENCE))),
         ("soak", Box::new(|| soak_briefly(root, seed))),
@@ -134,6 +135,7 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
         | Kind::Many(_)
         | Kind::Pushdown(_)
         | Kind::Moped(_)
+        | Kind::Horn(_)
         | Kind::Integers(_)
         | Kind::Summaries(_)
         | Kind::Temporal(_)

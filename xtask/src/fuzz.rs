@@ -11,6 +11,7 @@
 //! with many properties take some engines too long; an answer that is not awaited is counted, and counts for nothing.
 
 mod cycles;
+mod horn;
 mod integers;
 mod moped;
 mod pushdown;
@@ -68,6 +69,8 @@ pub enum Kind {
     Pushdown(Duration),
     /// Pushdown systems with variables, and how long an engine may take for one question about one.
     Moped(Duration),
+    /// Systems of Horn clauses, and how long an engine may take for one.
+    Horn(Duration),
     /// Sequential ones with unbounded integers, and how long an engine may take for one.
     Integers(Duration),
     /// Sequential ones, half of them with unbounded integers; what procedures do, and how long it may take to find that out.
@@ -86,6 +89,7 @@ impl Kind {
             Kind::Many(_) => generate::many(seed),
             Kind::Pushdown(_) => generate::pushdown(seed),
             Kind::Moped(_) => generate::moped(seed),
+            Kind::Horn(_) => generate::horn(seed),
             Kind::Summaries(_) if seed.is_multiple_of(2) => generate::program(seed, Features::all()),
             Kind::Integers(_) | Kind::Summaries(_) => generate::program(seed, Features::with_integers()),
         }
@@ -98,6 +102,9 @@ impl Kind {
         }
         if let Kind::Moped(patience) = self {
             return moped::examine(source, patience, only);
+        }
+        if let Kind::Horn(patience) = self {
+            return horn::examine(source, patience, only);
         }
         let program = match read(source) {
             Ok(program) => program,
@@ -130,6 +137,7 @@ impl Kind {
                 files.filter_map(|(ending, text)| Some((ending, text?))).collect()
             }
             Kind::Moped(_) => vec![("pds", source)],
+            Kind::Horn(_) => vec![("smt2", source)],
             _ => vec![("bp", source)],
         }
     }

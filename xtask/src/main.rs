@@ -143,6 +143,9 @@ struct Other {
     /// Pushdown systems with variables, against a naive evaluation of their rules
     #[arg(long)]
     moped: bool,
+    /// Systems of Horn clauses, against a naive evaluation of them
+    #[arg(long)]
+    horn: bool,
     /// Programs with unbounded integers, against the oracle on small values
     #[arg(long)]
     integers: bool,
@@ -164,6 +167,7 @@ impl Other {
             Other { deadlock: true, .. } => Kind::Deadlock(features, or(fuzz::PATIENCE)),
             Other { pushdown: true, .. } => Kind::Pushdown(or(fuzz::PATIENCE)),
             Other { moped: true, .. } => Kind::Moped(or(fuzz::LONG_PATIENCE)),
+            Other { horn: true, .. } => Kind::Horn(or(fuzz::LONG_PATIENCE)),
             Other { integers: true, .. } => Kind::Integers(or(fuzz::LONG_PATIENCE)),
             Other { summaries: true, .. } => Kind::Summaries(or(fuzz::LONG_PATIENCE)),
             _ => Kind::Sequential(features),

@@ -1,11 +1,10 @@
 //! Room `xtask`: side by side with another solver.
 //!
-//! Z3's Spacer decides the same questions, from constrained Horn clauses ([`horn`]). It is run as a process of its own, if it is
+//! Z3's Spacer decides the same questions, from constrained Horn clauses ([`postbop_ir::horn`]). It is run as a process of its own, if it is
 //! there: the binary `z3`, or the Python package `z3-solver`. Nothing of it is linked. Only verdicts and times are compared;
 //! making the clauses is no part of its time, reading them is.
 
-pub mod horn;
-
+use postbop_ir::{LocId, Program, horn};
 use std::path::Path;
 use std::process::Command;
 
@@ -60,6 +59,34 @@ impl Z3 {
             }
         }
     }
+}
+
+impl Z3 {
+    /// The command that runs a script, with all its questions.
+    pub fn script(self, file: &Path) -> Command {
+        match self {
+            Z3::Binary => {
+                let mut command = Command::new("z3");
+                command.arg(file);
+                command
+            }
+            Z3::Package => {
+                let run = "import sys, z3\n\
+                           text = open(sys.argv[1]).read()\n\
+                           print(z3.Z3_eval_smtlib2_string(z3.main_ctx().ref(), text))";
+                let mut command = Command::new("python3");
+                command.args(["-c", run]).arg(file);
+                command
+            }
+        }
+    }
+}
+
+/// The clauses of a program whose runs must not reach these locations.
+pub fn clauses(program: &Program, targets: &[LocId]) -> String {
+    let mut text = String::new();
+    horn::write(program, targets, &mut text).expect("a string takes all text");
+    text
 }
 
 /// The verdict that Z3's answer stands for: clauses that have a model are a property that holds.
@@ -165,7 +192,7 @@ mod tests {
             let labels = program.labels().iter().map(|label| label.loc);
             for target in labels.chain(program.checks().iter().map(|check| check.loc)) {
                 let Ok(least) = oracle(&program, &[&[target]], 100_000) else { continue };
-                std::fs::write(&file, horn::clauses(&program, &[target])).unwrap();
+                std::fs::write(&file, clauses(&program, &[target])).unwrap();
                 let output = z3.command(&file, 10).output().unwrap();
                 let said = verdict(&String::from_utf8_lossy(&output.stdout));
                 let expected = if least[0].is_some() { "violated" } else { "holds" };

@@ -133,7 +133,7 @@ impl Soak<'_> {
         let last = input.files.len() - 1;
         // Mostly the file that the form is named after; no file at all now and then.
         let changed = match input.form {
-            Form::Program | Form::Symbolic | Form::Graph => 0,
+            Form::Program | Form::Symbolic | Form::Clauses | Form::Graph => 0,
             Form::Pushdown => rng.below(last + 1),
             Form::Formulas | Form::Report | Form::Temporal => {
                 if rng.chance(0.85) {

@@ -79,8 +79,8 @@ pub enum Command {
     Validate(Validate),
     /// List the procedures, labels and properties of a program
     List(Show),
-    /// Print the program graph in its textual form
-    Emit(Show),
+    /// Print the program graph in its textual form, or as Horn clauses
+    Emit(Emit),
     /// Print what a procedure does: its input-output relation, and the inputs for which it returns
     Summary(Summary),
     /// Print who calls whom, or the control flow of a procedure, as a picture
@@ -177,6 +177,19 @@ pub struct Show {
     pub cost: Cost,
 }
 
+/// Print a program in another form.
+#[derive(clap::Args)]
+pub struct Emit {
+    #[command(flatten)]
+    pub show: Show,
+    /// As constrained Horn clauses in SMT-LIB, which have a model exactly if no run reaches what must not be reached
+    #[arg(long)]
+    pub chc: bool,
+    /// With `--chc`, what must not be reached, as for `check`; may be repeated
+    #[arg(long, value_name = "LABEL", requires = "chc")]
+    pub target: Vec<String>,
+}
+
 /// Which configurations to print.
 #[derive(Subcommand)]
 pub enum Pds {
@@ -247,8 +260,8 @@ pub enum Picture {
 /// A program to read.
 #[derive(clap::Args, Clone)]
 pub struct Source {
-    /// The program: a Boolean program, a pushdown system of CUBA or Moped (`.pds`), or a program graph as printed by `emit`; `-`
-    /// reads standard input
+    /// The program: a Boolean program, a pushdown system of CUBA or Moped (`.pds`), Horn clauses in SMT-LIB (`.smt2`), or a program graph
+    /// as printed by `emit`; `-` reads standard input
     pub file: PathBuf,
     /// How operators bind where the families of tools disagree
     #[arg(long, value_enum, default_value_t)]
@@ -328,7 +341,8 @@ pub struct Check {
     /// Check the proof of every property that holds, whatever that costs, and say which were checked. Without it: where it costs little
     #[arg(long)]
     pub validate: bool,
-    /// Write the proof of the properties that hold to a file, for `validate`
+    /// Write the proof of the properties that hold to a file, for `validate`; to one that ends with .smt2 as a model of the program's
+    /// Horn clauses, for SMT solvers, or the run to a property that is violated as a derivation
     #[arg(long, value_name = "FILE", conflicts_with = "more")]
     pub certificate: Option<PathBuf>,
     /// How much of a trace to print

@@ -3,6 +3,7 @@
 //! A report may be larger than memory, so text is written as soon as there is enough of it, or when an answer is complete.
 //! A reader that has gone away is not an error; any other failure is kept, and reported at the end.
 
+use std::fmt;
 use std::io::{self, Write};
 
 /// How much is collected before it is written.
@@ -51,6 +52,14 @@ impl Stdout {
     pub fn finish(&mut self) -> io::Result<()> {
         self.flush_soon();
         self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Text that is written as it is made. There is no use for more when nobody reads it, or when writing has failed.
+impl fmt::Write for Stdout {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        if self.gone || self.error.is_some() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

@@ -101,6 +101,8 @@ codes! {
     NotTemporal        Error "E064" "a temporal operator where only the present counts";
     BadMonitor         Error "E065" "a monitor without a meaning";
     BadAutomaton       Error "E066" "an automaton that cannot be read";
+    NotHorn            Error "E071" "a formula that is not a Horn clause";
+    OutsideFragment    Error "E072" "a sort, a function or a command of SMT-LIB that is not read";
     TwoMeanings        Warning "W001" "an expression that means two things in two dialects";
     NoReturnValue      Warning "W002" "a procedure with results that ends without giving them";
     LabelTwice         Warning "W003" "a label that stands at two places";

@@ -1,7 +1,7 @@
 //! Room `front`: sources to program graphs.
 //!
 //! [`read`](read()) takes a source to a [`Program`](postbop_ir::Program): a Boolean program in any dialect of the family
-//! (SLAM's Bebop, Moped, Getafix, SatAbs), a pushdown system, or a program graph. [`properties`](properties()) says what is
+//! (SLAM's Bebop, Moped, Getafix, SatAbs), a pushdown system, a system of Horn clauses, or a program graph. [`properties`](properties()) says what is
 //! checked of it by default, [`format`](format()) takes a Boolean program to canonical source. Reading does not fail: what is
 //! wrong comes back as [`Diagnostic`]s, as many as one run can find.
 //!
@@ -15,6 +15,7 @@
 pub mod bp;
 pub mod diagnostic;
 pub mod fix;
+pub mod horn;
 pub mod moped;
 pub mod pds;
 pub mod plain;

@@ -4,7 +4,7 @@
 //! bad. Which format it has is seen from how its first file begins and from the ending of its name.
 
 use crate::diagnostic::{Code, Diagnostic, Sink};
-use crate::{Options, bp, moped, pds, source};
+use crate::{Options, bp, horn, moped, pds, source};
 use postbop_ir::{FileId, Id, Program, Span, text};
 
 /// The largest file that is read, in bytes.
@@ -73,17 +73,24 @@ pub enum Format {
     Pushdown,
     /// A pushdown system with variables.
     Symbolic,
+    /// Constrained Horn clauses.
+    Clauses,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 4] = [Format::Program, Format::Graph, Format::Pushdown, Format::Symbolic];
+    pub const ALL: [Format; 5] =
+        [Format::Program, Format::Graph, Format::Pushdown, Format::Symbolic, Format::Clauses];
 
     /// What a file is, by how it begins and by the ending of its name.
     pub fn of(file: &File) -> Self {
         match file {
             file if file.bytes.starts_with(b"postbop-ir") => Format::Graph,
-            file if !file.has_ending(Format::Pushdown.ending()) => Format::Program,
+            file if file.has_ending(Format::Clauses.ending()) => Format::Clauses,
+            file if !file.has_ending(Format::Pushdown.ending()) => match horn::is_horn(&head(file.bytes)) {
+                true => Format::Clauses,
+                false => Format::Program,
+            },
             file if moped::is_moped(&source::decode(file.bytes)) => Format::Symbolic,
             _ => Format::Pushdown,
         }
@@ -96,6 +103,7 @@ impl Format {
             Format::Graph => "a program graph",
             Format::Pushdown => "a pushdown system",
             Format::Symbolic => "a pushdown system with variables",
+            Format::Clauses => "a system of Horn clauses",
         }
     }
 
@@ -105,6 +113,7 @@ impl Format {
             Format::Program => "bp",
             Format::Graph => "ir",
             Format::Pushdown | Format::Symbolic => "pds",
+            Format::Clauses => "smt2",
         }
     }
 
@@ -177,7 +186,8 @@ pub fn read<'s>(source: impl Into<Source<'s>>, options: Options) -> Reading {
         Format::Program => program(first.bytes, options),
         Format::Graph => graph(first.bytes),
         Format::Pushdown => pushdown(&files),
-        Format::Symbolic => symbolic(first.bytes),
+        Format::Symbolic => by_text(first.bytes, format, moped::read),
+        Format::Clauses => by_text(first.bytes, format, horn::read),
     }
 }
 
@@ -218,10 +228,16 @@ fn graph(bytes: &[u8]) -> Reading {
     Reading { diagnostics, ..Reading::new(Format::Graph, decoded) }
 }
 
-fn symbolic(bytes: &[u8]) -> Reading {
+fn by_text(bytes: &[u8], format: Format, read: fn(&str) -> (Option<Program>, Vec<Diagnostic>)) -> Reading {
     let text = source::decode(bytes);
-    let (program, diagnostics) = moped::read(&text);
-    Reading { program, diagnostics, ..Reading::new(Format::Symbolic, text) }
+    let (program, diagnostics) = read(&text);
+    Reading { program, diagnostics, ..Reading::new(format, text) }
+}
+
+/// The beginning of a file, as text.
+fn head(bytes: &[u8]) -> String {
+    const ENOUGH: usize = 1 << 16;
+    source::decode(&bytes[..bytes.len().min(ENOUGH)])
 }
 
 fn pushdown(files: &[File]) -> Reading {

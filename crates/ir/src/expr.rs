@@ -64,6 +64,15 @@ pub struct Expr {
     pub code: Box<[Op]>,
 }
 
+/// What is met when an expression is read in prefix order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visit {
+    /// The operator at this position; its operands follow.
+    Begin(usize),
+    /// The end of the operands of the last operator that is still open.
+    End,
+}
+
 impl Expr {
     /// The expression of this postfix code.
     pub fn new(code: impl Into<Box<[Op]>>) -> Self {
@@ -91,6 +100,34 @@ impl Expr {
             [operand @ .., Op::Not] => Expr::new(operand),
             code => Expr::new([code, &[Op::Not]].concat()),
         }
+    }
+
+    /// Visits the operators in prefix order, by their positions, and the end of each that has operands. Postfix code is turned round with an
+    /// explicit stack: `first[i]` is where the operands of operator `i` begin, so its last operand ends at `i - 1`, the one before ends where
+    /// that begins, and so on.
+    pub fn prefix<E>(&self, mut visit: impl FnMut(Visit) -> Result<(), E>) -> Result<(), E> {
+        let mut first: Vec<usize> = Vec::with_capacity(self.code.len());
+        for (at, op) in self.code.iter().enumerate() {
+            first.push(
+                (0..op.arity()).fold(at, |start, _| start.checked_sub(1).map_or(0, |last| first[last])),
+            );
+        }
+        let mut work = vec![Visit::Begin(self.code.len() - 1)];
+        while let Some(next) = work.pop() {
+            visit(next)?;
+            let Visit::Begin(at) = next else { continue };
+            let arity = self.code[at].arity();
+            if arity > 0 {
+                work.push(Visit::End);
+            }
+            let mut end = at;
+            for _ in 0..arity {
+                let operand = end.saturating_sub(1);
+                work.push(Visit::Begin(operand));
+                end = first[operand];
+            }
+        }
+        Ok(())
     }
 
     /// The types of the choices made when the expression is evaluated, in order.

@@ -2,7 +2,7 @@
 //!
 //! A [`Program`] is a set of procedures drawn as control-flow graphs over dense ids. This crate says what such
 //! a program is ([`program`], [`expr`], [`types`], [`value`]), when it is well formed ([`mod@validate`]), how it is written
-//! down ([`text`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
+//! down ([`text`], and as Horn clauses [`horn`]), what one step of it does ([`eval`]), what a counterexample is ([`trace`]) and when one is
 //! believed ([`mod@replay`]), and what a proof is ([`proof`]). It also holds the [`oracle`]
 //! and, for programs with threads, [`oracle_threads`]: slow and simple, they decide by brute force, and every engine is
 //! compared with them.
@@ -14,6 +14,7 @@ pub mod bfs;
 pub mod blocked;
 pub mod eval;
 pub mod expr;
+pub mod horn;
 pub mod ids;
 pub mod length;
 pub mod oracle;
@@ -29,7 +30,7 @@ pub mod types;
 pub mod validate;
 pub mod value;
 
-pub use expr::{Expr, Op};
+pub use expr::{Expr, Op, Visit};
 pub use ids::{EdgeId, FileId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
 pub use length::Length;
 pub use program::{

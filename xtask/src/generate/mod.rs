@@ -1,6 +1,7 @@
 //! Room `xtask`: random programs, as source text: sequential ones here, with threads in `threads`,
 //! with very long runs in `long`, with many properties in `many`, and pushdown systems in `pushdown`
-//! and, with variables, in `moped`; formulas and monitors about programs in `temporal`.
+//! and, with variables, in `moped`; formulas and monitors about programs in `temporal`; systems
+//! of Horn clauses in `horn`.
 //!
 //! # Idea
 //! A program is written top down from a seed: signatures first, so that every procedure may call every other,
@@ -19,6 +20,7 @@
 //! hide globals.
 
 mod expr;
+mod horn;
 mod long;
 mod many;
 mod moped;
@@ -29,6 +31,7 @@ mod stmt;
 mod temporal;
 mod threads;
 
+pub use horn::horn;
 pub use long::{long, shorter_chain};
 pub use many::many;
 pub use moped::moped;

@@ -24,6 +24,8 @@ pub enum Form {
     Pushdown,
     /// A pushdown system with variables.
     Symbolic,
+    /// Horn clauses.
+    Clauses,
     /// A program graph.
     Graph,
     /// Formulas about a Boolean program.
@@ -35,10 +37,11 @@ pub enum Form {
 }
 
 /// All forms, and how often each is tried.
-pub const FORMS: [(Form, u32); 7] = [
+pub const FORMS: [(Form, u32); 8] = [
     (Form::Program, 10),
     (Form::Pushdown, 3),
     (Form::Symbolic, 3),
+    (Form::Clauses, 3),
     (Form::Graph, 3),
     (Form::Formulas, 3),
     (Form::Report, 2),
@@ -80,6 +83,9 @@ pub fn collect(root: &Path, binary: &Path) -> Result<Vec<Input>, String> {
         }
         inputs.push(Input { form, files });
     }
+    for path in files("smt2") {
+        inputs.push(Input { form: Form::Clauses, files: vec![("smt2", read(&path)?)] });
+    }
     let about = read(&root.join("tests/cases/formulas/loop.bp"))?;
     for path in
         files("fix").into_iter().chain(files_below(&root.join("crates/engine/src/fixpoint/library"), "fix"))
@@ -95,6 +101,10 @@ pub fn collect(root: &Path, binary: &Path) -> Result<Vec<Input>, String> {
         let graph = output(&["emit"])?;
         if graph.status.success() {
             inputs.push(Input { form: Form::Graph, files: vec![("ir", graph.stdout)] });
+        }
+        let clauses = output(&["emit", "--chc"])?;
+        if clauses.status.success() {
+            inputs.push(Input { form: Form::Clauses, files: vec![("smt2", clauses.stdout)] });
         }
         let report = output(&["check", "--format", "json", "--timeout", "1s"])?;
         if report.status.code() == Some(1) && report.stdout.len() < 200_000 {
@@ -138,12 +148,13 @@ fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
 /// A random input that no file has.
 pub fn random(rng: &mut Rng) -> Input {
     let (seed, time) = (rng.bits() >> 1, Duration::ZERO);
-    let kind = match rng.below(6) {
+    let kind = match rng.below(7) {
         0 => Kind::Sequential(Features::all()),
         1 => Kind::Threads(time),
         2 => Kind::Long(time),
         3 => Kind::Many(time),
         4 => Kind::Moped(time),
+        5 => Kind::Horn(time),
         _ => Kind::Pushdown(time),
     };
     let source = kind.program(seed);
@@ -151,6 +162,7 @@ pub fn random(rng: &mut Rng) -> Input {
     let form = match kind {
         Kind::Pushdown(_) => Form::Pushdown,
         Kind::Moped(_) => Form::Symbolic,
+        Kind::Horn(_) => Form::Clauses,
         _ => Form::Program,
     };
     Input { form, files: files.collect() }
@@ -180,7 +192,9 @@ pub fn arguments(rng: &mut Rng, input: &Input, paths: &[String], limits: &[Strin
             all
         }
         _ if rng.chance(0.15) => {
-            return [&[(*rng.pick(&["list", "emit"])).into(), first], limits].concat();
+            let mut all = vec![(*rng.pick(&["list", "emit", "emit"])).to_owned(), first];
+            all.extend((all[0] == "emit" && rng.chance(0.5)).then(|| "--chc".to_owned()));
+            return [all, limits.to_vec()].concat();
         }
         _ => vec!["check".to_owned(), first],
     };
@@ -264,6 +278,7 @@ mod tests {
         assert!(inputs.iter().any(|input| input.files.len() == 3 && input.form == Form::Pushdown));
         assert!(inputs.iter().any(|input| input.form == Form::Program));
         assert!(inputs.iter().any(|input| input.form == Form::Symbolic));
+        assert!(inputs.iter().any(|input| input.form == Form::Clauses));
         let paths = ["a.bp".to_owned(), "b".to_owned()];
         let input = |at: usize| Input { form: FORMS[at % FORMS.len()].0, files: Vec::new() };
         let all = (0..2000).map(|at| arguments(rng, &input(at), &paths, &["--memory".into()]).join(" "));
@@ -272,7 +287,8 @@ mod tests {
             "check a.bp --memory",
             "fmt a.bp",
             "list",
-            "emit",
+            "emit a.bp --memory",
+            "emit a.bp --chc",
             "--shortest",
             "--switches 8",
             "replay a.bp b",

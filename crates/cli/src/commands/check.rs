@@ -71,7 +71,8 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
         status = status.worst(unwritable(path, &error, output));
     }
     if let Some(path) = &args.certificate {
-        let written = super::validate::write(path, &input, &report.answers[..queries.len()], output);
+        let answers = &report.answers[..queries.len()];
+        let written = super::certificate::write(path, &input, &queries, answers, output);
         status = written.err().map_or(status, |failed| status.worst(failed));
     }
     if status == Status::Bug {

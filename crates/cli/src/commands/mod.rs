@@ -1,5 +1,6 @@
 //! Room `cli/commands`: what each command does.
 
+pub mod certificate;
 pub mod check;
 pub mod explain;
 pub mod fixpoint;

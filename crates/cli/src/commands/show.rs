@@ -1,11 +1,11 @@
 //! Room `cli/commands`: `postbop list` and `postbop emit`.
 
-use crate::args::Show;
+use crate::args::{Emit, Show};
 use crate::guard::Guard;
 use crate::input::{self, Input};
 use crate::{Output, Status, properties};
 use postbop_ir::program::Proc;
-use postbop_ir::{ProcId, Program, Table, text};
+use postbop_ir::{Ask, LocId, ProcId, Program, Table, horn, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
@@ -53,9 +53,38 @@ fn is_hidden(proc: &Proc) -> bool {
     proc.name.starts_with('%')
 }
 
-/// Prints the program graph.
-pub fn emit(args: &Show, output: &mut Output) -> Status {
-    with_program(args, output, |_, program, out| out.push_str(&text::print(program)))
+/// Prints the program graph, or its Horn clauses.
+pub fn emit(args: &Emit, output: &mut Output) -> Status {
+    match args.chc {
+        true => clauses(args, output).unwrap_or_else(|status| status),
+        false => with_program(&args.show, output, |_, program, out| out.push_str(&text::print(program))),
+    }
+}
+
+/// Prints the clauses of a program, as they are made.
+fn clauses(args: &Emit, output: &mut Output) -> Result<Status, Status> {
+    let input = input::read(&args.show.source, output)?;
+    let _guard = Guard::new(output.limits);
+    let targets = targets(&input, &args.target).map_err(|message| {
+        output.error(&format!("{}: {message}", input.name()));
+        Status::BadInput
+    })?;
+    // If standard output cannot be written, that is told at the end.
+    let _ = horn::write(&input.program, &targets, &mut output.out);
+    Ok(Status::Good)
+}
+
+/// The locations that clauses are about: those of all properties that are named, or of all that are checked by default.
+fn targets(input: &Input, named: &[String]) -> Result<Vec<LocId>, String> {
+    if !input.program.is_sequential() {
+        return Err("the program has threads; clauses are made of sequential programs".into());
+    }
+    let queries = properties::queries(input, named)?;
+    let recurs = queries.iter().find(|query| matches!(query.ask, Ask::Recur(_)));
+    match recurs {
+        Some(query) => Err(format!("{} is not about what can be reached", query.name)),
+        None => Ok(queries.iter().flat_map(|query| query.locs().iter().copied()).collect()),
+    }
 }
 
 fn with_program(

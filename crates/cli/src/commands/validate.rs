@@ -1,16 +1,13 @@
-//! Room `cli/commands`: `postbop validate`, and `check --certificate`, which writes what it reads.
+//! Room `cli/commands`: `postbop validate`, which reads what `check --certificate` writes.
 
 use crate::args::Validate;
 use crate::guard::Guard;
 use crate::input::{self, Input};
 use crate::{Output, Status};
-use postbop_engine::{Answer as Found, Verdict};
 use postbop_front::Names;
 use postbop_ir::Ask;
-use postbop_ir::proof::{Certificate, parse, print};
+use postbop_ir::proof::parse;
 use postbop_validate::{Answer, validate};
-use std::path::Path;
-use std::sync::Arc;
 
 /// Checks a proof against a program. No engine is asked.
 pub fn run(args: &Validate, output: &mut Output) -> Status {
@@ -59,34 +56,4 @@ fn answer(input: &Input, text: &str) -> Result<(Vec<String>, Answer), String> {
     targets.retain(|&loc| !input.program.is_exit(loc) || loc == main);
     let answer = validate(&input.program, &certificate.proof, &targets, &|_| true);
     Ok((certificate.properties, answer))
-}
-
-/// Writes the proof of the properties that hold, all by the same proof, to a file.
-pub fn write(path: &Path, input: &Input, answers: &[Found], output: &mut Output) -> Result<(), Status> {
-    let mut proof = None;
-    let mut properties = Vec::new();
-    for answer in answers {
-        if let Verdict::Holds { proof: Some(shown), .. } = &answer.verdict {
-            let shared = proof.get_or_insert_with(|| Arc::clone(shown));
-            match Arc::ptr_eq(shared, shown) {
-                true => properties.push(answer.query.clone()),
-                false => output.err.push_str(&format!(
-                    "warning: {} has a proof of its own; write it with `--target {0}`\n",
-                    answer.query
-                )),
-            }
-        }
-    }
-    let Some(proof) = proof else {
-        output.err.push_str(&format!(
-            "warning: {} was not written: no property that holds has a proof; `--engine summary` writes proofs\n",
-            path.display()
-        ));
-        return Ok(());
-    };
-    let certificate = Certificate { properties, proof: Arc::unwrap_or_clone(proof) };
-    std::fs::write(path, print(&input.program, &certificate)).map_err(|error| {
-        output.error(&format!("{}: {error}", path.display()));
-        Status::BadInput
-    })
 }

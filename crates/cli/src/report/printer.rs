@@ -7,6 +7,7 @@ use super::trace_json::Writer;
 use super::words::Words;
 use super::{json, junit, overall, sarif, text};
 use crate::args::{Check, Detail, Format};
+use crate::commands::certificate::is_smt;
 use crate::input::Input;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -24,6 +25,8 @@ pub struct Sheet<'a> {
     width: usize,
     begun: bool,
     bar: Option<ProgressBar>,
+    /// Whether the next trace is kept, for a certificate.
+    keeps: bool,
     /// The page that is written beside it.
     page: Option<Page>,
     /// Of a form that is one document: what it says of each property so far.
@@ -42,7 +45,9 @@ impl<'a> Sheet<'a> {
         let width = names.map(|name| name.chars().count()).max().unwrap_or(0).min(40);
         output.speak();
         let bar = if output.quiet { None } else { bar() };
-        Sheet { args, output, width, begun: false, bar, page, results: Vec::new(), cases: String::new() }
+        let keeps = args.certificate.as_deref().is_some_and(is_smt);
+        let (results, cases) = (Vec::new(), String::new());
+        Sheet { args, output, width, begun: false, bar, keeps, page, results, cases }
     }
 
     /// Writes one answer; a violation needs a printer that knows its program.
@@ -98,7 +103,11 @@ impl<'a> Sheet<'a> {
                     false => String::new(),
                 };
                 let blocked = text::blocked(blocked, input);
-                format!("{stats}{}{}", visible(&blocked), text::verdict(answers))
+                let answer = match input.format {
+                    postbop_front::Format::Clauses => text::satisfiable(answers),
+                    _ => "",
+                };
+                format!("{stats}{}{answer}{}", visible(&blocked), text::verdict(answers))
             }
             Format::Json => {
                 let begin = if self.begun { "" } else { json::BEGIN };
@@ -157,7 +166,9 @@ impl Observer for Printer<'_, '_, '_> {
             None => sheet.tell(answer, source.words.input, Some(source)),
         }
         // It was told; a report of thousands of violations keeps none of their traces.
-        if let Verdict::Violated(trace) = &mut answer.verdict {
+        if let Verdict::Violated(trace) = &mut answer.verdict
+            && !std::mem::take(&mut sheet.keeps)
+        {
             *trace = Trace::default();
             answer.changes = Vec::new();
         }

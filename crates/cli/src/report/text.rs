@@ -187,6 +187,15 @@ fn switches(count: usize) -> String {
     format!("{count} context switch{}", if count == 1 { "" } else { "es" })
 }
 
+/// What a solver of Horn clauses says: they have a model if false cannot be derived.
+pub fn satisfiable(answers: &[Answer]) -> &'static str {
+    match overall(answers.iter().map(|answer| &answer.verdict)) {
+        "holds" => "sat\n",
+        "violated" => "unsat\n",
+        _ => "unknown\n",
+    }
+}
+
 /// What is said at the end: notes, and the verdict on all properties.
 pub fn verdict(answers: &[Answer]) -> String {
     let mut out = String::new();

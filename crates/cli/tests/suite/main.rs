@@ -14,6 +14,7 @@ mod deadlock;
 mod documents;
 mod formulas;
 mod fuzz;
+mod horn;
 mod interpreter;
 mod limits;
 mod liveness;

@@ -39,10 +39,11 @@ pub enum Header {
     Diagnostics,
 }
 
-/// What a line of a header expects; none if it is another line. A comment begins with `//`, or in pushdown systems with `#`.
+/// What a line of a header expects; none if it is another line. A comment begins with `//`, in pushdown systems with `#`, in
+/// clauses with `;`.
 fn said(line: &str) -> Option<&str> {
     let line = line.trim();
-    let comment = line.strip_prefix("//").or(line.strip_prefix('#'))?;
+    let comment = line.strip_prefix("//").or(line.strip_prefix('#')).or(line.strip_prefix(';'))?;
     comment.strip_prefix(" expect:").map(str::trim)
 }
 

@@ -9,6 +9,7 @@ fn expected(source: &str) -> BTreeSet<String> {
     let mark = |line| {
         str::strip_prefix(line, "// expect: ")
             .or(str::strip_prefix(line, "# expect: "))
+            .or(str::strip_prefix(line, "; expect: "))
             .or(str::strip_prefix(line, "/* expect: ").and_then(|line| line.strip_suffix(" */")))
     };
     let lines = source.lines().filter_map(mark);
@@ -79,6 +80,13 @@ fn cases_report_exactly_what_they_say() {
         let all = parts.into_iter().flatten().flat_map(|part| &part.diagnostics);
         let found = all.map(|diagnostic| diagnostic.code.text().to_owned()).collect();
         covered.extend(as_expected(&file, &reading.system.text, found));
+    }
+    for file in common::files(&common::root().join("tests/cases/diagnostics"), "smt2") {
+        let source = std::fs::read_to_string(&file).expect("a case");
+        let (program, diagnostics) = postbop_front::horn::read(&source);
+        assert!(program.is_none(), "{}", file.display());
+        let found = diagnostics.iter().map(|diagnostic| diagnostic.code.text().to_owned()).collect();
+        covered.extend(as_expected(&file, &source, found));
     }
     // A graph has no comments: the name of the file says what is expected.
     for file in common::files(&common::root().join("tests/cases/diagnostics"), "ir") {

@@ -121,3 +121,56 @@ fn shuffled_tokens_do_not_panic() {
         let _ = format(text.as_bytes(), Options::default());
     }
 }
+
+/// Reads clauses that must be correct, on a stack that would not bear recursion.
+fn check_clauses(source: String) {
+    let run = move || {
+        let (program, diagnostics) = postbop_front::horn::read(&source);
+        assert!(program.is_some(), "{diagnostics:?}");
+    };
+    std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread").join().expect("no panic");
+}
+
+#[test]
+fn deep_and_wide_clauses() {
+    let with = |formula: String| format!("(set-logic HORN)(declare-fun p (Bool) Bool)(assert {formula})");
+    let nested = |open: &str, close: &str, count: usize| {
+        format!("(forall ((x Bool)) (=> {}x{} (p x)))", open.repeat(count), close.repeat(count))
+    };
+    check_clauses(with(nested("(not ", ")", 100_001)));
+    check_clauses(with(nested("(and x ", ")", 100_000)));
+    check_clauses(with(nested("(ite x x ", ")", 20_000)));
+    check_clauses(with(nested("(let ((x (not x))) ", ")", 20_000)));
+    check_clauses(with(nested("(! ", " :named a)", 20_000)));
+    check_clauses(with(nested("(exists ((y Bool)) (and (p y) ", "))", 20_000)));
+    // Each name stands for twice what the one before does: written out, that would not fit anywhere.
+    let doubled = "(let ((x (bvadd x x))) ".repeat(500);
+    let close = ")".repeat(500);
+    let vector = "(set-logic HORN)(declare-fun p ((_ BitVec 8)) Bool)";
+    check_clauses(format!("{vector}(assert (forall ((x (_ BitVec 8))) (p {doubled}(bvmul x x){close})))"));
+    let chain: String = (0..5_000).map(|at| format!("(declare-fun p{at} (Bool) Bool)")).collect();
+    let steps: String = (1..5_000)
+        .map(|at| format!("(assert (forall ((x Bool)) (=> (p{} x) (p{at} (not x)))))", at - 1))
+        .collect();
+    check_clauses(format!(
+        "(set-logic HORN){chain}(assert (p0 true)){steps}(assert (=> (p4999 true) false))"
+    ));
+    // Each relation is called by all that come later: walks would be quadratic.
+    let calls: String = (1..2_000)
+        .map(|at| {
+            format!("(assert (forall ((x Bool)) (=> (and (p{} x) (p{} x)) (p{at} x))))", at - 1, at / 2)
+        })
+        .collect();
+    let chain: String = (0..2_000).map(|at| format!("(declare-fun p{at} (Bool) Bool)")).collect();
+    check_clauses(format!(
+        "(set-logic HORN){chain}(assert (p0 true)){calls}(assert (=> (p1999 true) false))"
+    ));
+}
+
+#[test]
+fn clauses_that_are_not_closed() {
+    for source in ["(assert ", &"(".repeat(100_000), "(assert))", "(assert |x)", "\"", ")"] {
+        let (program, diagnostics) = postbop_front::horn::read(source);
+        assert!(program.is_none() && !diagnostics.is_empty(), "{source:.20}");
+    }
+}

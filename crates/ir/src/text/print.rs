@@ -1,6 +1,6 @@
 //! Room `ir`: writing program graphs down. The grammar is in [`super`].
 
-use crate::expr::{Expr, Op};
+use crate::expr::{Expr, Op, Visit};
 use crate::ids::FileId;
 use crate::program::{Action, CheckKind, Program, Scope, Span};
 use crate::types::Type;
@@ -145,35 +145,17 @@ fn action(action: &Action, out: &mut String) -> std::fmt::Result {
     }
 }
 
-/// Prints ` (op operand …)`. Postfix code is turned round with an explicit stack: `first[i]` is where the operands
-/// of operator `i` begin, so its last operand ends at `i - 1`, the one before ends where that begins, and so on.
+/// Prints ` (op operand …)`.
 fn expr(expr: &Expr, out: &mut String) -> std::fmt::Result {
-    let mut first: Vec<usize> = Vec::with_capacity(expr.code.len());
-    for (at, op) in expr.code.iter().enumerate() {
-        first.push((0..op.arity()).fold(at, |start, _| start.checked_sub(1).map_or(0, |last| first[last])));
-    }
-    let close = usize::MAX;
-    let mut work = vec![expr.code.len() - 1];
-    while let Some(at) = work.pop() {
-        if at == close {
+    expr.prefix(|visit| {
+        let Visit::Begin(at) = visit else {
             out.push(')');
-            continue;
-        }
+            return Ok(());
+        };
         let op = expr.code[at];
-        out.push(' ');
-        if op.arity() > 0 {
-            out.push('(');
-            work.push(close);
-        }
-        operator(op, out)?;
-        let mut end = at;
-        for _ in 0..op.arity() {
-            let operand = end.saturating_sub(1);
-            work.push(operand);
-            end = first[operand];
-        }
-    }
-    Ok(())
+        out.push_str(if op.arity() > 0 { " (" } else { " " });
+        operator(op, out)
+    })
 }
 
 fn operator(op: Op, out: &mut String) -> std::fmt::Result {

@@ -1,0 +1,3 @@
+; expect: error E072
+(set-logic HORN)
+(declare-fun p ((Array Int Int)) Bool)
