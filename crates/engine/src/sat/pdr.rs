@@ -69,6 +69,10 @@ pub(super) const NODES: u64 = 64;
 /// So much work is done before whole runs are tried.
 const START: u64 = 64;
 
+/// Lemmas that show what is known already are looked for with so many times the work that it took to know it, and so much more.
+const LONGER: u64 = 16;
+const START_LEMMAS: u64 = 1 << 16;
+
 /// What came of asking a solver.
 enum Asked {
     /// Something was learnt about the goal itself.
@@ -109,6 +113,10 @@ pub struct Search<'i, 'a> {
     off: HashSet<LocId>,
     /// Whole runs, once they are tried.
     pub(super) unfolding: Option<Box<Unfolding<'i>>>,
+    /// Whether lemmas are wanted that show what holds, even if whole runs show it without them.
+    pub lemmas_wanted: bool,
+    /// If whole runs have shown that none fails, after how much work.
+    pub shown: Option<u64>,
     /// What happened how often.
     pub counts: Counts,
 }
@@ -176,6 +184,8 @@ impl<'i, 'a> Search<'i, 'a> {
             targets,
             off: HashSet::default(),
             unfolding: None,
+            lemmas_wanted: false,
+            shown: None,
             counts: Counts::default(),
         }
     }
@@ -192,7 +202,21 @@ impl<'i, 'a> Search<'i, 'a> {
             return Ok(None);
         }
         let top = Goal { relation: Relation::new(main, Kind::Fail), cube: Cube::new(), level: ALL };
-        self.solve(top)
+        match self.solve(top) {
+            // That no run fails is known, only lemmas that show it are not.
+            Err(_) if self.shown.is_some() => Ok(None),
+            found => found,
+        }
+    }
+
+    /// Whether a region can fail at all, as far as control is concerned.
+    pub(super) fn can_fail(&self, region: u32) -> bool {
+        self.fails[region as usize]
+    }
+
+    /// Whether a location is a target that counts.
+    pub(super) fn counts(&self, loc: LocId) -> bool {
+        self.targets.contains(&loc) && !self.off.contains(&loc)
     }
 
     /// A target counts no longer.
@@ -219,6 +243,9 @@ impl<'i, 'a> Search<'i, 'a> {
         let main = goal.relation.region();
         let mut goals = vec![goal];
         loop {
+            if self.shown.is_some_and(|work| self.meter.work() > work.saturating_mul(LONGER) + START_LEMMAS) {
+                return Ok(None);
+            }
             let goal = goals.last().expect("the first goal returns from here").clone();
             let (known, component) =
                 (&self.known[goal.relation.index()], self.component(goal.relation) as usize);
@@ -265,6 +292,9 @@ impl<'i, 'a> Search<'i, 'a> {
 
     /// Whether it is the turn of whole runs, which get a third of the work.
     fn is_turn_of_runs(&self) -> bool {
+        if self.shown.is_some() {
+            return false;
+        }
         let spent = self.unfolding.as_ref().map_or(0, |unfolding| unfolding.work);
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
