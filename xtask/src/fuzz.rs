@@ -26,7 +26,7 @@ pub use score::Score;
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
 use postbop_engine::{
-    Answer, Blocked, Budget, EngineChoice, Reordered, Silent, Verdict, Why, engines, verify,
+    Answer, Blocked, Budget, Engine, EngineChoice, PROVERS, Reordered, Silent, Verdict, Why, engines, verify,
 };
 use postbop_front::{Options, Severity};
 use postbop_ir::bfs::{Found, bfs};
@@ -451,13 +451,10 @@ fn proving<'a>(program: &'a Program, queries: &'a [Query]) -> Task<'a> {
     Task { proofs: Proofs::Kept, ..Task::new(program, queries) }
 }
 
-/// The engines that write proofs.
-const PROVERS: [&str; 3] = ["explicit", "summary", "reordered"];
-
 /// An engine that writes proofs has one for each property that holds, and it can be checked.
 fn unproved(answer: &Answer) -> Option<String> {
     let holds = matches!(answer.verdict, Verdict::Holds { .. });
-    let proves = PROVERS.contains(&answer.engine);
+    let proves = PROVERS.contains(&answer.engine) || answer.engine == REORDERED.name();
     (holds && proves && !answer.checked).then(|| format!("{} holds without a checked proof", answer.query))
 }
 

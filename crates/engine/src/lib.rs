@@ -95,7 +95,9 @@ pub mod weighted;
 pub use budget::{Budget, Observer, Progress, Silent, Tick};
 pub use deadlock::{DEADLOCK, deadlock};
 pub use encode::prepared::Prepared;
-pub use engine::{Cycles, Engine, Finding, Listener, Unsupported, Wants, engine, engines, has_integers};
+pub use engine::{
+    Cycles, Engine, Finding, Listener, PROVERS, Unsupported, Wants, engine, engines, has_integers,
+};
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
 pub use temporal::product::{Accepts, product};

@@ -14,6 +14,10 @@
 //! * and if (a, x) is in the set at the exit of q, then (e, c') is in the set where the call leads, where c' is c with the globals and the
 //!   results of x.
 //!
+//! A set may speak, besides, of the valuation x with which the activation is going to end: then its members are triples (e, c, x). The activation keeps its x as it keeps its e.
+//! At the exit x is c. Where a procedure is entered, x may be anything. So a set can say of a valuation *what comes of it*, "if the activation ends like this, it was
+//! entered like that", as well as where it comes from: lemmas about the rest of a procedure are sets as they are.
+//!
 //! [docs/proofs.md](../../../docs/proofs.md) has the argument. Three rules make proofs small. A location *without* a set is run through: the edges that enter it and those
 //! that leave it count as one. A variable that a procedure never writes, nor anything that it calls, has its entry value all the time, and a call
 //! keeps what the callee does not write, whether sets say so or not. And sets speak only of what they like: a variable that a set does not
@@ -44,7 +48,9 @@ pub enum Place {
     Entry(VarId),
     /// Its value now.
     Now(VarId),
-    /// A result of the procedure, by its position; at the exit only.
+    /// Its value when the procedure returns, if it does; at the exit its value now.
+    Exit(VarId),
+    /// A result of the procedure, by its position: what it returns, if it does.
     Result(u32),
 }
 

@@ -7,9 +7,7 @@ use crate::solver::{GoesOn, Solver, Together};
 use postbop_ir::proof::{Place, Proof, Ref};
 use postbop_ir::{Action, EdgeId, Id, LocId, Op, ProcId, Program, Type, Value, VarId};
 use std::cell::Cell;
-
-/// From one location, so many runs are followed.
-const MOST_RUNS: usize = 10_000;
+use std::collections::HashMap;
 
 /// Gates are forgotten between two locations when there are so many.
 const MANY: usize = 1 << 13;
@@ -39,12 +37,34 @@ pub struct Checker<'a, 'g> {
     ticks: Cell<u64>,
 }
 
-/// A location on a run, and how far its edges were followed.
-struct Stage {
-    loc: LocId,
-    next: usize,
+/// The runs from one location with a set to the next ones.
+struct Runs {
+    start: LocId,
+    /// What has come to the locations without sets on the way.
+    arrived: HashMap<LocId, Arrived>,
+}
+
+/// All runs to a location, as one.
+struct Arrived {
     run: Run,
-    edge: Option<EdgeId>,
+    /// The edges by which they come, each with an input that is false if the run comes by this edge and none of the later ones does.
+    by: Vec<(EdgeId, Lit)>,
+}
+
+impl Runs {
+    /// The edges of the run that a solver found, the last of which is this one.
+    fn edges(&self, program: &Program, last: EdgeId, solver: &Solver) -> Vec<EdgeId> {
+        let mut edges = vec![last];
+        let mut at = program.edges()[last].from;
+        while at != self.start {
+            let by = &self.arrived[&at].by;
+            let taken = by.iter().rev().find(|(_, others)| !solver.value(*others)).unwrap_or(&by[0]);
+            edges.push(taken.0);
+            at = program.edges()[taken.0].from;
+        }
+        edges.reverse();
+        edges
+    }
 }
 
 impl<'a, 'g> Checker<'a, 'g> {
@@ -97,7 +117,7 @@ impl<'a, 'g> Checker<'a, 'g> {
         let main = self.program.main();
         let entry = self.program.procs()[main].entry;
         let inside = self.set(self.sets[entry.index()].unwrap_or(Ref::TRUE), main, &Meaning::Begun)?;
-        self.refute(&[!inside], entry, &[], entry)
+        self.refute(&[!inside], None, entry)
     }
 
     /// Whether the set at a location is empty.
@@ -110,8 +130,13 @@ impl<'a, 'g> Checker<'a, 'g> {
         // At the exit results are arbitrary too.
         let types = &self.program.procs()[proc].results;
         let results: Vec<Bits> = types.iter().map(|ty| self.any(*ty)).collect();
-        let member = self.set(set, proc, &Meaning::Here(&Run::default(), &results))?;
-        self.refute(&[member], loc, &[], loc)
+        let run = Run::default();
+        let meaning = match self.program.is_exit(loc) {
+            true => Meaning::Returned(&run, &results),
+            false => Meaning::Here(&run),
+        };
+        let member = self.set(set, proc, &meaning)?;
+        self.refute(&[member], None, loc)
     }
 
     fn any(&mut self, ty: Type) -> Bits {
@@ -126,45 +151,87 @@ impl<'a, 'g> Checker<'a, 'g> {
             return Ok(());
         }
         let set = self.sets[start.index()].expect("runs start at sets");
-        let member = self.set(set, proc, &Meaning::Here(&run, &[]))?;
-        run.conditions.push(member);
-        let mut stages = vec![Stage { loc: start, next: 0, run, edge: None }];
-        let mut runs = 0;
-        while let Some(stage) = stages.last_mut() {
-            let Some(&id) = self.program.leaving(stage.loc).get(stage.next) else {
-                stages.pop();
-                continue;
+        run.conditions.push(self.set(set, proc, &Meaning::Here(&run))?);
+        let mut runs = Runs { start, arrived: HashMap::new() };
+        for loc in self.between(start)? {
+            let here = match loc == start {
+                true => run.clone(),
+                false => match runs.arrived.get(&loc) {
+                    Some(arrived) => arrived.run.clone(),
+                    None => continue,
+                },
             };
-            stage.next += 1;
-            if self.is_trivial(id) {
-                continue;
+            for &edge in self.program.leaving(loc) {
+                if !self.is_trivial(edge) {
+                    self.along(edge, here.clone(), &mut runs)?;
+                }
             }
-            let mut run = stage.run.clone();
-            let mut edges: Vec<EdgeId> = stages.iter().filter_map(|stage| stage.edge).collect();
-            edges.push(id);
-            let results = self.take(id, &mut run, start, &edges)?;
-            if run.conditions.contains(&Lit::FALSE) {
-                continue;
-            }
-            let to = self.program.edges()[id].to;
-            if let Some(set) = self.sets[to.index()] {
-                let inside = self.set(set, proc, &Meaning::Here(&run, &results))?;
-                run.conditions.push(!inside);
-                self.refute(&run.conditions, start, &edges, to)?;
-                continue;
-            }
-            runs += 1;
-            if runs > MOST_RUNS {
-                return Err(Stop::Unknown(format!(
-                    "more than {MOST_RUNS} runs from {start} to the next sets"
-                )));
-            }
-            if stages.iter().any(|stage| stage.loc == to) {
-                return Err(Stop::Unknown(format!("there is a loop through {to}, and no set on it")));
-            }
-            stages.push(Stage { loc: to, next: 0, run, edge: Some(id) });
         }
         Ok(())
+    }
+
+    /// Takes an edge at the end of a run: to a set, in which the run must end, or to a location where runs meet.
+    fn along(&mut self, id: EdgeId, mut run: Run, runs: &mut Runs) -> Result<(), Stop> {
+        let to = self.program.edges()[id].to;
+        let proc = self.program.locs()[to].proc;
+        let results = self.take(id, &mut run, runs)?;
+        if run.conditions.contains(&Lit::FALSE) {
+            return Ok(());
+        }
+        if let Some(set) = self.sets[to.index()] {
+            let inside = match self.program.is_exit(to) {
+                true => {
+                    self.executor.end(proc, &mut run, &results);
+                    self.set(set, proc, &Meaning::Returned(&run, &results))?
+                }
+                false => self.set(set, proc, &Meaning::Here(&run))?,
+            };
+            run.conditions.push(!inside);
+            return self.refute(&run.conditions, Some((runs, id)), to);
+        }
+        let arrived = match runs.arrived.remove(&to) {
+            None => Arrived { run, by: vec![(id, Lit::FALSE)] },
+            Some(Arrived { run: others, mut by }) => {
+                let (run, first) = self.executor.either(proc, others, run);
+                by.push((id, first));
+                Arrived { run, by }
+            }
+        };
+        runs.arrived.insert(to, arrived);
+        Ok(())
+    }
+
+    /// The start, and the locations without sets to which runs from there come before they come to a set; each before those to which it leads.
+    fn between(&self, start: LocId) -> Result<Vec<LocId>, Stop> {
+        let mut order = Vec::new();
+        // Whether a location was left for the last time.
+        let mut left: HashMap<LocId, bool> = HashMap::from([(start, false)]);
+        let mut stack = vec![(start, 0)];
+        while let Some((loc, next)) = stack.last_mut() {
+            let Some(&edge) = self.program.leaving(*loc).get(*next) else {
+                left.insert(*loc, true);
+                order.push(*loc);
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            let to = self.program.edges()[edge].to;
+            if self.sets[to.index()].is_some() {
+                continue;
+            }
+            match left.get(&to) {
+                Some(true) => {}
+                Some(false) => {
+                    return Err(Stop::Unknown(format!("there is a loop through {to}, and no set on it")));
+                }
+                None => {
+                    left.insert(to, false);
+                    stack.push((to, 0));
+                }
+            }
+        }
+        order.reverse();
+        Ok(order)
     }
 
     /// Whether an edge leads to a set that has everything, and calls nothing else.
@@ -179,7 +246,7 @@ impl<'a, 'g> Checker<'a, 'g> {
     }
 
     /// Takes an edge at the end of a run; a call must be let in, and its exit is passed. Returns the results, if it is a return.
-    fn take(&mut self, id: EdgeId, run: &mut Run, start: LocId, edges: &[EdgeId]) -> Result<Vec<Bits>, Stop> {
+    fn take(&mut self, id: EdgeId, run: &mut Run, runs: &Runs) -> Result<Vec<Bits>, Stop> {
         self.tick_or_stop()?;
         let Action::Call { callee, .. } = self.program.edges()[id].action else {
             return Ok(self.executor.step(id, run));
@@ -191,7 +258,7 @@ impl<'a, 'g> Checker<'a, 'g> {
         let inside = self.set(at_entry, callee, &Meaning::Entering(run, &call))?;
         let mut conditions = run.conditions.clone();
         conditions.push(!inside);
-        self.refute(&conditions, start, edges, data.entry)?;
+        self.refute(&conditions, Some((runs, id)), data.entry)?;
         let leaves = self.set(at_exit, callee, &Meaning::Leaving(run, &call))?;
         run.conditions.push(leaves);
         self.executor.come_back(&call, run);
@@ -216,8 +283,9 @@ impl<'a, 'g> Checker<'a, 'g> {
         if goes_on_after(&self.ticks, self.goes_on) { Ok(()) } else { Err(called_off()) }
     }
 
-    /// Shows that these cannot be true together; if they can, the run that they describe leads out of a set.
-    fn refute(&mut self, all: &[Lit], from: LocId, edges: &[EdgeId], to: LocId) -> Result<(), Stop> {
+    /// Shows that these cannot be true together. If they can, they describe a run that leads out of a set: one of several runs, with its last edge. Or, if
+    /// there is no run, the set itself is wrong.
+    fn refute(&mut self, all: &[Lit], run: Option<(&Runs, EdgeId)>, to: LocId) -> Result<(), Stop> {
         if self.executor.gates.and(all.to_vec()) == Lit::FALSE {
             return Ok(());
         }
@@ -225,10 +293,13 @@ impl<'a, 'g> Checker<'a, 'g> {
             Together::Impossible => Ok(()),
             Together::Stopped => Err(called_off()),
             Together::Possible => {
+                let from = run.map_or(to, |(runs, _)| runs.start);
+                let edges = run.map(|(runs, last)| runs.edges(self.program, last, &self.solver));
                 let proc = self.program.locs()[from].proc;
                 let entry = self.values(proc, Place::Entry);
                 let now = self.values(proc, Place::Now);
-                Err(Stop::Flaw(Box::new(Flaw { from, edges: edges.to_vec(), to, entry, now })))
+                let edges = edges.unwrap_or_default();
+                Err(Stop::Flaw(Box::new(Flaw { from, edges, to, entry, now })))
             }
         }
     }

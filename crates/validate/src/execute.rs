@@ -4,7 +4,10 @@
 //! variable that the procedure cannot write has the same inputs for both. Along the run values become functions of these inputs, of choices, and
 //! of what calls leave behind, which is arbitrary too; the [`Run`] keeps what is known about all of them.
 //!
-//! Inputs are made when they are first asked for. An edge is never taken twice in a run, so an edge tells its choices and its calls from all others.
+//! Runs that meet at a location become one ([`Executor::either`]), in which another input says which of them it is. So an edge is executed once, however
+//! many runs pass it, and an edge tells its choices and its calls from all others.
+//!
+//! Inputs are made when they are first asked for.
 
 use crate::gates::{Bits, Gates, Lit, constant};
 use crate::modified::Modified;
@@ -15,12 +18,14 @@ use std::collections::HashMap;
 /// What an input stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Source {
-    /// A value that a set speaks of, where the run starts.
+    /// A value of a variable that a set speaks of, where the run starts.
     Start(Place),
+    /// A result of the procedure in which the run is.
+    Result(ProcId, u32),
     /// A choice of an edge, by its number.
     Choice(EdgeId, u32),
-    /// A local of the callee of an edge when it is entered.
-    Inside(EdgeId, VarId),
+    /// A value of the callee of an edge that is arbitrary when it is entered: a local, or how it ends.
+    Inside(EdgeId, Place),
     /// A value when the callee of an edge returns.
     Back(EdgeId, Place),
 }
@@ -49,8 +54,10 @@ pub struct Call {
 pub enum Meaning<'r> {
     /// At the start of a program: nothing has changed since the entry.
     Begun,
-    /// At the end of a run; with results if that is the exit.
-    Here(&'r Run, &'r [Bits]),
+    /// At the end of a run.
+    Here(&'r Run),
+    /// At the end of a run that has returned these results.
+    Returned(&'r Run, &'r [Bits]),
     /// At the entry of a callee.
     Entering(&'r Run, &'r Call),
     /// At the exit of a callee.
@@ -122,26 +129,36 @@ impl<'a> Executor<'a> {
 
     /// The value of a place, under a meaning, in a set of this procedure.
     fn place(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
-        let (Place::Entry(var) | Place::Now(var)) = place else { return self.result(proc, meaning, place) };
+        let (Place::Entry(var) | Place::Now(var) | Place::Exit(var)) = place else {
+            return self.result(proc, meaning, place);
+        };
         let data = self.program.vars().get(var).ok_or(OutOfScope(place))?;
         if data.scope != Scope::Global && data.scope != Scope::Local(proc) {
             return Err(OutOfScope(place));
         }
-        let now = matches!(place, Place::Now(_));
-        Ok(match meaning {
-            Meaning::Here(run, _) if now => self.value(proc, run, var),
-            Meaning::Here(..) | Meaning::Begun => self.input(Source::Start(Place::Entry(var)), data.ty),
-            Meaning::Leaving(_, call) if now && self.modified.by(self.program, proc, var) => {
-                self.input(Source::Back(call.edge, place), data.ty)
+        // What is not written is the same all the time.
+        let place = if self.modified.by(self.program, proc, var) { place } else { Place::Entry(var) };
+        Ok(match (meaning, place) {
+            (Meaning::Here(run) | Meaning::Returned(run, _), Place::Now(_))
+            | (Meaning::Returned(run, _), Place::Exit(_)) => self.value(proc, run, var),
+            (Meaning::Here(_) | Meaning::Returned(..), _) | (Meaning::Begun, Place::Exit(_)) => {
+                self.input(Source::Start(place), data.ty)
             }
-            Meaning::Leaving(run, call) | Meaning::Entering(run, call) => match data.scope {
+            (Meaning::Begun, _) => self.input(Source::Start(Place::Entry(var)), data.ty),
+            (Meaning::Leaving(_, call), Place::Now(_) | Place::Exit(_)) => {
+                self.input(Source::Back(call.edge, Place::Now(var)), data.ty)
+            }
+            (Meaning::Entering(_, call), Place::Exit(_)) => {
+                self.input(Source::Inside(call.edge, place), data.ty)
+            }
+            (Meaning::Entering(run, call) | Meaning::Leaving(run, call), _) => match data.scope {
                 Scope::Global => {
                     let caller = self.program.locs()[self.program.edges()[call.edge].from].proc;
                     self.value(caller, run, var)
                 }
                 Scope::Local(_) => match call.args.get(self.position[var]) {
                     Some(argument) => argument.clone(),
-                    None => self.input(Source::Inside(call.edge, var), data.ty),
+                    None => self.input(Source::Inside(call.edge, Place::Entry(var)), data.ty),
                 },
             },
         })
@@ -149,12 +166,16 @@ impl<'a> Executor<'a> {
 
     fn result(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
         let Place::Result(at) = place else { return Err(OutOfScope(place)) };
-        let ty = self.program.procs()[proc].results.get(at as usize).ok_or(OutOfScope(place))?;
-        match meaning {
-            Meaning::Here(_, results) => results.get(at as usize).cloned().ok_or(OutOfScope(place)),
-            Meaning::Leaving(_, call) => Ok(self.input(Source::Back(call.edge, place), *ty)),
-            Meaning::Begun | Meaning::Entering(..) => Err(OutOfScope(place)),
-        }
+        let ty = *self.program.procs()[proc].results.get(at as usize).ok_or(OutOfScope(place))?;
+        let source = match meaning {
+            Meaning::Returned(_, results) => {
+                return results.get(at as usize).cloned().ok_or(OutOfScope(place));
+            }
+            Meaning::Begun | Meaning::Here(_) => Source::Result(proc, at),
+            Meaning::Entering(_, call) => Source::Inside(call.edge, place),
+            Meaning::Leaving(_, call) => Source::Back(call.edge, place),
+        };
+        Ok(self.input(source, ty))
     }
 
     /// A set of a procedure under a meaning. `tick` is called for each node; work stops where it says so.
@@ -269,6 +290,41 @@ impl<'a> Executor<'a> {
                 run.change(var, value);
             }
         }
+    }
+
+    /// A run returns these results: the activation ends as sets at its start were told that it would.
+    pub fn end(&mut self, proc: ProcId, run: &mut Run, results: &[Bits]) {
+        for var in in_scope(self.program, proc) {
+            if let Some(foretold) = self.known(Source::Start(Place::Exit(var))).cloned() {
+                let left = self.value(proc, run, var);
+                run.conditions.push(self.gates.same(&foretold, &left));
+            }
+        }
+        for (result, at) in results.iter().zip(0..) {
+            if let Some(foretold) = self.known(Source::Result(proc, at)).cloned() {
+                run.conditions.push(self.gates.same(&foretold, result));
+            }
+        }
+    }
+
+    /// One run for two that end at the same location, and the input that says which of them it is: true for the first.
+    pub fn either(&mut self, proc: ProcId, one: Run, other: Run) -> (Run, Lit) {
+        let first = self.gates.input();
+        let pairs = one.conditions.iter().zip(&other.conditions);
+        let common = pairs.take_while(|(one, other)| one == other).count();
+        let mut conditions = one.conditions[..common].to_vec();
+        let [a, b] = [&one, &other].map(|run| self.gates.and(run.conditions[common..].to_vec()));
+        conditions.push(self.gates.ite(first, a, b));
+        let mut vars: Vec<VarId> = one.changed.iter().chain(&other.changed).map(|(var, _)| *var).collect();
+        vars.sort_unstable();
+        vars.dedup();
+        let mut changed = Vec::with_capacity(vars.len());
+        for var in vars {
+            let (a, b) = (self.value(proc, &one, var), self.value(proc, &other, var));
+            let bits = a.iter().zip(b.iter()).map(|(&a, &b)| self.gates.ite(first, a, b));
+            changed.push((var, bits.collect()));
+        }
+        (Run { changed, conditions }, first)
     }
 
     /// The value of an expression of an edge.

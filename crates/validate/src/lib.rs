@@ -4,7 +4,7 @@
 //!
 //! [`validate`] is given a program, a proof ([`postbop_ir::proof`]) and locations, and says whether the proof shows that no run reaches these. It computes
 //! what there is to show from the program itself, and shares no code with the engines that write proofs: no diagrams, no reductions, no encodings. From each location with
-//! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each run it asks a solver (`solver`) whether
+//! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each last edge it asks a solver (`solver`) whether
 //! there are values that start in the set of the first location and end outside the set of the last one. If nowhere there are, the sets are closed.
 //!
 //! # Why closed sets are a proof
@@ -18,18 +18,20 @@
 //! what the condition speaks of: a was made from c when the call was made, and the callee's other locals, which were arbitrary, are arbitrary in the condition.
 //! So the claim is true after every step. The sets at the locations that are asked about are empty: no run is ever there.
 //!
+//! A set may also speak of how the activation is going to end. Then fix the whole run first, and with it, for each activation that returns, the valuation x with which it does. The claim is about (e, c, x)
+//! for this x, and for every x if the activation does not return. Where an activation begins the conditions are about every x; steps keep it; and at the exit x is c.
+//!
 //! Two facts are used that no set states. A variable that neither a procedure nor anything it calls writes is what it was at entry, and
 //! a call leaves alone what its callee does not write. Both are true of every run, by induction over its steps, whatever the proof says (`modified`). An entry or an exit without a set
 //! counts as one whose set has everything.
 //!
 //! # Limits
 //!
-//! Sequential programs without unbounded integers. A loop without a set on it, or too many runs between sets, is answered by
-//! [`Answer::CannotTell`]; so is work that was called off.
+//! Sequential programs without unbounded integers. A loop without a set on it is answered by [`Answer::CannotTell`]; so is work that was called off.
 //!
 //! # Cost
 //!
-//! For each run of edges between sets the size of both sets, and a question to a solver that is easy where sets are decision diagrams or lists of
+//! For each edge on a run between sets, the edge; for each that leads to a set, the size of both sets, and a question to a solver that is easy where sets are decision diagrams or lists of
 //! cases.
 
 mod check;

@@ -1,12 +1,12 @@
 //! Room `validate`: the checker against brute force.
 //!
-//! The same conditions, decided by enumerating all pairs of valuations of a small program with the concrete semantics of [`postbop_ir::step`]. The least closed
-//! sets are a proof; changed in many ways it is one or is none, and the checker must say which.
+//! The same conditions, decided by enumerating all valuations of a small program, at entry, now and at the end, with the concrete semantics of [`postbop_ir::step`]. The least closed
+//! sets are a proof, and so are the greatest ones; changed in many ways each is one or is none, and the checker must say which.
 
 use crate::{Answer, validate};
 use postbop_ir::proof::{Maker, Node, Place, Proof, Ref};
 use postbop_ir::step::{Places, Successor, Valuation, all_values, resume, successors};
-use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Type, Value, VarId, text};
+use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Value, VarId, text};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `main` calls f until it says so; f calls itself once at most, writes g, never its parameter, and h not at all. l8 is not reached: g is 0 after a call of f.
@@ -46,8 +46,34 @@ edge l11 l3 at 0..0 return v1
 main p0
 "#;
 
-/// A valuation at entry, one now, and results.
-type Pair = (Valuation, Valuation, Vec<Value>);
+/// A valuation at entry, one now, and how the activation ends: globals and results.
+type Triple = (Valuation, Valuation, (Vec<Value>, Vec<Value>));
+
+/// Triples by location.
+type Sets = BTreeMap<LocId, BTreeSet<Triple>>;
+
+/// A set, and the nodes that it is made of, by their numbers.
+struct Cone {
+    set: Ref,
+    nodes: Vec<usize>,
+}
+
+impl Cone {
+    fn new(proof: &Proof, set: Ref) -> Self {
+        let mut nodes = BTreeSet::new();
+        let mut work = vec![set];
+        while let Some(to) = work.pop() {
+            if to.number() > 0 && nodes.insert(to.number() as usize) {
+                match &proof.nodes()[to.number() as usize - 1] {
+                    Node::Bit(..) => {}
+                    Node::Ite(below) => work.extend(below),
+                    Node::And(below) => work.extend(below),
+                }
+            }
+        }
+        Cone { set, nodes: nodes.into_iter().collect() }
+    }
+}
 
 struct Naive {
     program: Program,
@@ -70,11 +96,21 @@ impl Naive {
         matches!((proc.0, var.0), (_, 1) | (1, 3))
     }
 
-    /// All pairs at a location of which nothing is said.
-    fn all(&self, loc: LocId) -> Vec<Pair> {
+    /// How an activation of a procedure that was entered so can end, as far as nothing is said of it.
+    fn ends(&self, proc: ProcId, e: &Valuation) -> Vec<(Vec<Value>, Vec<Value>)> {
+        let fits = |globals: &Vec<Value>| {
+            let pairs = globals.iter().zip(&e.globals).zip(self.program.globals());
+            pairs.into_iter().all(|((x, e), var)| !self.keeps(proc, var) || x == e)
+        };
+        let results = all_values(&self.program.procs()[proc].results);
+        let globals = self.places.all_globals(&self.program).into_iter().filter(fits);
+        globals.flat_map(|x| results.iter().map(move |results| (x.clone(), results.clone()))).collect()
+    }
+
+    /// All triples at a location of which nothing is said.
+    fn all(&self, loc: LocId) -> Vec<Triple> {
         let proc = self.program.locs()[loc].proc;
         let data = &self.program.procs()[proc];
-        let types: &[Type] = if data.exit == loc { &data.results } else { &[] };
         let every: Vec<Valuation> = (self.places.all_globals(&self.program).iter())
             .flat_map(|globals| self.valuations(proc, globals, &[]))
             .collect();
@@ -85,18 +121,21 @@ impl Naive {
         };
         let mut all = Vec::new();
         for e in &every {
+            let ends = self.ends(proc, e);
             for c in every.iter().filter(|c| fits(e, c)) {
-                all.extend(all_values(types).into_iter().map(|results| (e.clone(), c.clone(), results)));
+                let ends = ends.iter().filter(|(x, _)| data.exit != loc || *x == c.globals);
+                all.extend(ends.map(|end| (e.clone(), c.clone(), end.clone())));
             }
         }
         all
     }
 
-    /// Whether a pair is in a set; none if the set speaks of what is not there.
-    fn is_in(&self, proof: &Proof, set: Ref, proc: ProcId, (e, c, results): &Pair) -> Option<bool> {
-        let mut values = vec![true];
-        let mut sound = vec![true];
-        for node in proof.nodes() {
+    /// Whether a triple is in a set; none if the set speaks of what is not there.
+    fn is_in(&self, proof: &Proof, set: &Cone, proc: ProcId, (e, c, end): &Triple) -> Option<bool> {
+        let x = Valuation { globals: end.0.clone(), locals: c.locals.clone() };
+        let mut values = vec![true; proof.nodes().len() + 1];
+        let mut sound = vec![true; proof.nodes().len() + 1];
+        for &number in &set.nodes {
             let of = |to: &Ref| values[to.number() as usize] != to.is_complement();
             let known = |to: &Ref| sound[to.number() as usize];
             let scope = |var: &VarId| match self.program.is_global(*var) {
@@ -104,59 +143,49 @@ impl Naive {
                 false => self.program.procs()[proc].locals.contains(var),
             };
             let read = |valuation, var| self.places.read(&self.program, valuation, var).get() != 0;
-            let (value, fine) = match node {
-                Node::Bit(Place::Entry(var), _) => {
-                    if scope(var) {
-                        (read(e, *var), true)
-                    } else {
-                        (false, false)
-                    }
-                }
-                Node::Bit(Place::Now(var), _) => {
-                    if scope(var) {
-                        (read(c, *var), true)
-                    } else {
-                        (false, false)
-                    }
-                }
-                Node::Bit(Place::Result(at), _) => match results.get(*at as usize) {
+            let (value, fine) = match &proof.nodes()[number - 1] {
+                Node::Bit(Place::Entry(var), _) if scope(var) => (read(e, *var), true),
+                Node::Bit(Place::Now(var), _) if scope(var) => (read(c, *var), true),
+                Node::Bit(Place::Exit(var), _) if scope(var) => (read(&x, *var), true),
+                Node::Bit(Place::Entry(_) | Place::Now(_) | Place::Exit(_), _) => (false, false),
+                Node::Bit(Place::Result(at), _) => match end.1.get(*at as usize) {
                     Some(value) => (value.is_true(), true),
                     None => (false, false),
                 },
                 Node::Ite([i, t, o]) => (if of(i) { of(t) } else { of(o) }, known(i) && known(t) && known(o)),
                 Node::And(all) => (all.iter().all(of), all.iter().all(known)),
             };
-            values.push(value);
-            sound.push(fine);
+            (values[number], sound[number]) = (value, fine);
         }
-        let at = set.number() as usize;
-        sound[at].then(|| values[at] != set.is_complement())
+        let at = set.set.number() as usize;
+        sound[at].then(|| values[at] != set.set.is_complement())
     }
 
-    /// Where one pair leads, given what exits there are.
-    fn next(
-        &self,
-        loc: LocId,
-        (e, c, _): &Pair,
-        exits: &BTreeMap<LocId, BTreeSet<Pair>>,
-    ) -> Vec<(LocId, Pair)> {
+    /// Where one triple leads, given what exits there are.
+    fn next(&self, loc: LocId, (e, c, end): &Triple, exits: &Sets) -> Vec<(LocId, Triple)> {
         let mut found = Vec::new();
         for &id in self.program.leaving(loc) {
             let edge = &self.program.edges()[id];
             for successor in successors(&self.program, &self.places, &edge.action, c).unwrap() {
                 match (successor, &edge.action) {
-                    (Successor::Move(new), _) => found.push((edge.to, (e.clone(), new, Vec::new()))),
-                    (Successor::Return(results), _) => found.push((edge.to, (e.clone(), c.clone(), results))),
+                    (Successor::Move(new), _) => found.push((edge.to, (e.clone(), new, end.clone()))),
+                    // An activation that ends in another way is told of in another triple.
+                    (Successor::Return(results), _) => {
+                        if (&c.globals, &results) == (&end.0, &end.1) {
+                            found.push((edge.to, (e.clone(), c.clone(), end.clone())));
+                        }
+                    }
                     (Successor::Call(args), Action::Call { callee, .. }) => {
                         let data = &self.program.procs()[*callee];
                         for a in self.valuations(*callee, &c.globals, &args) {
-                            found.push((data.entry, (a.clone(), a, Vec::new())));
+                            let ends = self.ends(*callee, &a).into_iter();
+                            found.extend(ends.map(|end| (data.entry, (a.clone(), a.clone(), end))));
                         }
-                        for (a, x, results) in exits.get(&data.exit).into_iter().flatten() {
+                        for (a, x, (_, results)) in exits.get(&data.exit).into_iter().flatten() {
                             if a.globals == c.globals && a.locals[..args.len()] == args[..] {
                                 let back =
                                     resume(&self.program, &self.places, &edge.action, c, &x.globals, results);
-                                found.push((edge.to, (e.clone(), back, Vec::new())));
+                                found.push((edge.to, (e.clone(), back, end.clone())));
                             }
                         }
                     }
@@ -167,26 +196,22 @@ impl Naive {
         found
     }
 
-    fn starts(&self) -> Vec<(LocId, Pair)> {
+    fn starts(&self) -> Vec<(LocId, Triple)> {
         let entry = self.program.procs()[self.program.main()].entry;
         let same = self.all(entry).into_iter().filter(|(e, c, _)| e == c);
-        same.map(|pair| (entry, pair)).collect()
+        same.map(|triple| (entry, triple)).collect()
     }
 
     /// Adds what is led to, as far as it is wanted, until nothing is new. Returns everything that is led to.
-    fn close(
-        &self,
-        sets: &mut BTreeMap<LocId, BTreeSet<Pair>>,
-        wanted: impl Fn(LocId) -> bool,
-    ) -> Vec<(LocId, Pair)> {
+    fn close(&self, sets: &mut Sets, wanted: impl Fn(LocId) -> bool) -> Vec<(LocId, Triple)> {
         loop {
             let mut led = self.starts();
-            for (&loc, pairs) in sets.iter() {
-                led.extend(pairs.iter().flat_map(|pair| self.next(loc, pair, sets)));
+            for (&loc, triples) in sets.iter() {
+                led.extend(triples.iter().flat_map(|triple| self.next(loc, triple, sets)));
             }
             let mut grows = false;
-            for (loc, pair) in led.iter().filter(|(loc, _)| wanted(*loc)) {
-                grows |= sets.entry(*loc).or_default().insert(pair.clone());
+            for (loc, triple) in led.iter().filter(|(loc, _)| wanted(*loc)) {
+                grows |= sets.entry(*loc).or_default().insert(triple.clone());
             }
             if !grows {
                 return led;
@@ -194,37 +219,78 @@ impl Naive {
         }
     }
 
-    /// The least closed sets as a proof, pair by pair.
-    fn least(&self) -> Proof {
+    /// The least closed sets.
+    fn least(&self) -> Sets {
         let mut sets = BTreeMap::new();
         self.close(&mut sets, |_| true);
+        sets
+    }
+
+    /// The greatest closed sets that are empty at a target and have the least exits: what they have in them depends on how activations end.
+    fn greatest(&self, target: LocId) -> Sets {
+        let least = self.least();
+        let is_exit = |loc: LocId| self.program.is_exit(loc);
+        let all = |loc: LocId| match least.get(&loc) {
+            _ if loc == target => BTreeSet::new(),
+            Some(exits) if is_exit(loc) => exits.clone(),
+            _ => self.all(loc).into_iter().collect(),
+        };
+        let mut sets: Sets = self.program.locs().ids().map(|loc| (loc, all(loc))).collect();
+        loop {
+            let leads_out = |loc: LocId, triple: &Triple| {
+                let mut next = self.next(loc, triple, &least).into_iter();
+                next.any(|(to, triple)| !sets[&to].contains(&triple))
+            };
+            let mut gone = Vec::new();
+            for (&loc, triples) in sets.iter().filter(|(loc, _)| !is_exit(**loc)) {
+                gone.extend(
+                    triples.iter().filter(|triple| leads_out(loc, triple)).map(|it| (loc, it.clone())),
+                );
+            }
+            if gone.is_empty() {
+                return sets;
+            }
+            for (loc, triple) in gone {
+                sets.get_mut(&loc).expect("it is there").remove(&triple);
+            }
+        }
+    }
+
+    /// Sets as a proof, member by member, or if there are more of those by what is missing.
+    fn proof(&self, sets: &Sets) -> Proof {
         let mut maker = Maker::default();
         let mut proof: Table<LocId, Option<Ref>> = Table::filled(self.program.locs().len(), Some(Ref::FALSE));
-        for (loc, pairs) in sets {
+        for (&loc, triples) in sets {
             let proc = self.program.locs()[loc].proc;
-            let vars: Vec<VarId> =
-                self.program.globals().chain(self.program.procs()[proc].locals.clone()).collect();
-            let mut cubes = Vec::new();
-            for (e, c, results) in &pairs {
-                let mut cube = Vec::new();
-                for &var in &vars {
-                    let read = |valuation| self.places.read(&self.program, valuation, var);
-                    cube.push(maker.equals(Place::Entry(var), 1, read(e)));
-                    cube.push(maker.equals(Place::Now(var), 1, read(c)));
-                }
-                for (at, &value) in results.iter().enumerate() {
-                    cube.push(maker.equals(Place::Result(at as u32), 1, value));
-                }
-                cubes.push(maker.and(cube));
-            }
-            proof[loc] = Some(maker.or(cubes));
+            let all = self.all(loc);
+            let missing: BTreeSet<Triple> = all.into_iter().filter(|it| !triples.contains(it)).collect();
+            let flip = missing.len() < triples.len();
+            let listed = if flip { &missing } else { triples };
+            let cubes = listed.iter().map(|triple| self.cube(proc, triple, &mut maker)).collect();
+            proof[loc] = Some(maker.or(cubes).flip(flip));
         }
         maker.finish(proof)
     }
 
+    fn cube(&self, proc: ProcId, (e, c, (x, results)): &Triple, maker: &mut Maker) -> Ref {
+        let mut cube = Vec::new();
+        for var in self.program.globals().chain(self.program.procs()[proc].locals.clone()) {
+            let read = |valuation| self.places.read(&self.program, valuation, var);
+            cube.push(maker.equals(Place::Entry(var), 1, read(e)));
+            cube.push(maker.equals(Place::Now(var), 1, read(c)));
+        }
+        for (var, &value) in self.program.globals().zip(x) {
+            cube.push(maker.equals(Place::Exit(var), 1, value));
+        }
+        for (at, &value) in results.iter().enumerate() {
+            cube.push(maker.equals(Place::Result(at as u32), 1, value));
+        }
+        maker.and(cube)
+    }
+
     /// Whether a proof is one.
     fn proves(&self, proof: &Proof, target: LocId) -> bool {
-        let mut sets: BTreeMap<LocId, BTreeSet<Pair>> = BTreeMap::new();
+        let mut sets: Sets = BTreeMap::new();
         let mut given: Vec<Option<Ref>> = proof.sets.iter().copied().collect();
         for proc in self.program.procs().iter() {
             given[proc.entry.index()].get_or_insert(Ref::TRUE);
@@ -233,10 +299,11 @@ impl Naive {
         given[target.index()].get_or_insert(Ref::FALSE);
         for (loc, data) in self.program.locs().pairs() {
             let Some(set) = given[loc.index()] else { continue };
+            let set = Cone::new(proof, set);
             let mut members = BTreeSet::new();
-            for pair in self.all(loc) {
-                match self.is_in(proof, set, data.proc, &pair) {
-                    Some(true) => drop(members.insert(pair)),
+            for triple in self.all(loc) {
+                match self.is_in(proof, &set, data.proc, &triple) {
+                    Some(true) => drop(members.insert(triple)),
                     Some(false) => {}
                     None => return false,
                 }
@@ -247,7 +314,7 @@ impl Naive {
             return false;
         }
         let led = self.close(&mut sets, |loc| given[loc.index()].is_none());
-        led.iter().all(|(loc, pair)| sets[loc].contains(pair))
+        led.iter().all(|(loc, triple)| sets[loc].contains(triple))
     }
 }
 
@@ -258,22 +325,31 @@ fn with_node(proof: &Proof, at: usize, node: Node) -> Proof {
     Proof::new(nodes, proof.sets.clone())
 }
 
+/// About so many nodes of a proof are changed.
+const CHANGED: usize = 80;
+
 /// Changed proofs, by the kind of change.
 fn mutants(naive: &Naive, proof: &Proof) -> Vec<(&'static str, Proof)> {
     let mut found = Vec::new();
     for (at, node) in proof.nodes().iter().enumerate() {
-        if let Node::And(all) = node {
-            for (dropped, &flipped) in all.iter().enumerate().step_by(3) {
+        match node {
+            Node::And(all) if at % proof.nodes().len().div_ceil(CHANGED) == 0 => {
+                // Another one each time.
+                let nth = at % all.len();
                 let mut fewer = all.to_vec();
-                fewer.remove(dropped);
+                fewer.remove(nth);
                 found.push(("a dropped conjunct", with_node(proof, at, Node::And(fewer.into()))));
                 let mut other = all.to_vec();
-                other[dropped] = !flipped;
+                other[nth] = !other[nth];
                 found.push(("a flipped bit", with_node(proof, at, Node::And(other.into()))));
             }
-        }
-        if let &Node::Bit(Place::Now(var), bit) = node {
-            found.push(("another place", with_node(proof, at, Node::Bit(Place::Entry(var), bit))));
+            &Node::Bit(Place::Now(var), bit) => {
+                found.push(("another place", with_node(proof, at, Node::Bit(Place::Entry(var), bit))));
+                if naive.program.is_global(var) {
+                    found.push(("another time", with_node(proof, at, Node::Bit(Place::Exit(var), bit))));
+                }
+            }
+            _ => {}
         }
     }
     let with_set = |loc: LocId, set: Option<Ref>| {
@@ -301,24 +377,25 @@ fn mutants(naive: &Naive, proof: &Proof) -> Vec<(&'static str, Proof)> {
 fn proofs_are_told_from_changed_ones_as_brute_force_does() {
     let naive = Naive::new();
     let target = LocId(8);
-    let proof = naive.least();
-    assert!(naive.proves(&proof, target));
-    assert_eq!(validate(&naive.program, &proof, &[target], &|_| true), Answer::Valid);
     let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
-    for (kind, mutant) in mutants(&naive, &proof) {
-        let is_proof = naive.proves(&mutant, target);
-        let at = match validate(&naive.program, &mutant, &[target], &|_| true) {
-            Answer::Valid => {
-                assert!(is_proof, "{kind} is accepted: {mutant:?}");
-                0
-            }
-            Answer::Invalid(flaw) => {
-                assert!(!is_proof, "{kind} is rejected: {flaw}");
-                1
-            }
-            Answer::CannotTell(_) => 2,
-        };
-        kinds.entry(kind).or_default()[at] += 1;
+    for proof in [naive.least(), naive.greatest(target)].map(|sets| naive.proof(&sets)) {
+        assert!(naive.proves(&proof, target));
+        assert_eq!(validate(&naive.program, &proof, &[target], &|_| true), Answer::Valid);
+        for (kind, mutant) in mutants(&naive, &proof) {
+            let is_proof = naive.proves(&mutant, target);
+            let at = match validate(&naive.program, &mutant, &[target], &|_| true) {
+                Answer::Valid => {
+                    assert!(is_proof, "{kind} is accepted: {mutant:?}");
+                    0
+                }
+                Answer::Invalid(flaw) => {
+                    assert!(!is_proof, "{kind} is rejected: {flaw}");
+                    1
+                }
+                Answer::CannotTell(_) => 2,
+            };
+            kinds.entry(kind).or_default()[at] += 1;
+        }
     }
     for (kind, [_, rejected, unknown]) in &kinds {
         let missing = *kind == "a missing location";
@@ -331,7 +408,7 @@ fn proofs_are_told_from_changed_ones_as_brute_force_does() {
 #[test]
 fn what_is_not_for_this_checker_is_refused_in_words() {
     let naive = Naive::new();
-    let proof = naive.least();
+    let proof = naive.proof(&naive.least());
     let answer = validate(&naive.program, &proof, &[LocId(8)], &|_| false);
     assert!(matches!(answer, Answer::CannotTell(_)), "{answer:?}");
     let unbounded =

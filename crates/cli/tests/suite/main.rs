@@ -19,6 +19,7 @@ mod interpreter;
 mod limits;
 mod liveness;
 mod mutants;
+mod proof_mutants;
 mod proofs;
 mod question;
 mod reports;

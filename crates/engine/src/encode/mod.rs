@@ -6,7 +6,7 @@
 //! * Edges as decision diagrams: the order of variables ([`columns`], [`affinity`], [`arrangement`]) and their levels
 //!   ([`wiring`]); expressions ([`gates`], [`blast`], [`chance`], [`mentions`]), edges and calls ([`relation`]), and single
 //!   valuations ([`literals`]).
-//! * Which targets were reached: [`targets`].
+//! * Which targets were reached: [`targets`]. Diagrams as sets of a proof: [`written`].
 
 pub mod affinity;
 pub mod arrangement;
@@ -24,3 +24,4 @@ pub mod relation;
 pub mod scope;
 pub mod targets;
 pub mod wiring;
+pub mod written;

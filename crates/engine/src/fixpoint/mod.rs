@@ -13,6 +13,7 @@
 
 mod history;
 pub mod library;
+mod proof;
 pub mod run;
 mod solve;
 mod state;

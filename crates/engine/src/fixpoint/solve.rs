@@ -8,6 +8,7 @@ use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
 use crate::engine::{Finding, Listener};
+use crate::evidence::is_wanted;
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use postbop_front::fix::{Formulas, read};
@@ -77,13 +78,14 @@ pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats 
     stats
 }
 
-struct Search<'s, 'w, 'm, 'a, 't> {
-    task: &'t Task<'t>,
-    budget: &'w Budget,
+/// An algorithm at work.
+pub(super) struct Search<'s, 'w, 'm, 'a, 't> {
+    pub(super) task: &'t Task<'t>,
+    pub(super) budget: &'w Budget,
     beat: &'w dyn Fn(u64),
-    machine: &'m Machine<'a>,
-    formulas: &'s Formulas,
-    solver: ProgramSolver<'s, 'w, 'm, 'a>,
+    pub(super) machine: &'m Machine<'a>,
+    pub(super) formulas: &'s Formulas,
+    pub(super) solver: ProgramSolver<'s, 'w, 'm, 'a>,
     query: usize,
 }
 
@@ -104,7 +106,14 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
             let found = self.solver.decide(self.query).map_err(|stop| self.why(stop));
             let found = match found {
                 Ok(true) => self.hits(&missing),
-                Ok(false) => Ok(missing.iter().map(|&at| (at, Finding::Holds { guarded: None })).collect()),
+                Ok(false) => {
+                    if is_wanted(self.task.proofs, self.task.program, self.solver.bdd.len())
+                        && let Ok(proof) = self.proof()
+                    {
+                        listener.proof(proof);
+                    }
+                    Ok(missing.iter().map(|&at| (at, Finding::Holds { guarded: None })).collect())
+                }
                 Err(why) => Err(why),
             };
             let found = found.unwrap_or_else(|why| {
@@ -116,7 +125,7 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
         }
     }
 
-    fn why(&self, stop: Stop) -> Why {
+    pub(super) fn why(&self, stop: Stop) -> Why {
         match stop {
             Stop::Interrupted => self.budget.allows(0).err().unwrap_or(Why::Memory(self.budget.memory())),
             Stop::Unstable { relation, .. } => Why::EngineBug(format!(
@@ -193,7 +202,11 @@ impl<'s, 'w, 'm, 'a, 't> Search<'s, 'w, 'm, 'a, 't> {
 
     /// The union of some relations at each time. An algorithm that ends early by making a relation hold of
     /// everything found nothing by that.
-    fn growth(&mut self, relations: &[RelationId], all: Option<Ref>) -> Result<Vec<Ref>, Interrupted> {
+    pub(super) fn growth(
+        &mut self,
+        relations: &[RelationId],
+        all: Option<Ref>,
+    ) -> Result<Vec<Ref>, Interrupted> {
         let mut sums = Vec::new();
         let mut sum = Ref::FALSE;
         for entry in &self.solver.journal {

@@ -13,7 +13,7 @@
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
 //!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
 //!
-//! Runs come from models ([`trace`], [`explain`]).
+//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas ([`proof`]).
 //!
 //! # Paper
 //!
@@ -30,6 +30,7 @@ mod lemmas;
 mod path;
 mod pdr;
 mod probe;
+mod proof;
 mod prover;
 mod regions;
 mod slice;
@@ -44,11 +45,12 @@ use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants, may_tell};
+use crate::evidence::is_wanted;
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use knowledge::Fact;
 use pdr::Search;
-use postbop_ir::{LocId, Task, Trace};
+use postbop_ir::{LocId, Proof, Proofs, Task, Trace};
 use regions::Regions;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use worklist::Worklist;
@@ -97,7 +99,11 @@ impl Engine for Sat {
         let mut open = Open::new(task);
         let targets = open.targets();
         let mut finder: Box<dyn Finder> = match self.1 {
-            Mode::Pdr => Box::new(Search::new(&regions, targets, &meter)),
+            Mode::Pdr => {
+                let mut search = Search::new(&regions, targets, &meter);
+                search.lemmas_wanted = task.proofs == Proofs::Kept;
+                Box::new(search)
+            }
             Mode::Qbf => Box::new(Forward::new(World::new(&regions, targets, &meter), false)),
             Mode::Universal => Box::new(Forward::new(World::new(&regions, targets, &meter), true)),
         };
@@ -117,6 +123,11 @@ impl Engine for Sat {
         };
         stopwatch.lap("search_us");
         if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
+            if tracker.has_seen_all(stopped.as_ref())
+                && let Some(proof) = finder.proof(task)
+            {
+                Listener::proof(&mut &pulse, proof);
+            }
             let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
                 Ok(finder.trace(run))
@@ -142,6 +153,8 @@ trait Finder {
     fn ignore(&mut self, target: LocId);
     /// What was counted.
     fn counts(&self) -> Stats;
+    /// When there is no other run: a proof of that, if there is one and the task wants it.
+    fn proof(&self, task: &Task) -> Option<Proof>;
 }
 
 impl Finder for Search<'_, '_> {
@@ -168,6 +181,10 @@ impl Finder for Search<'_, '_> {
             ("levels", self.counts.levels),
             ("unfolded", self.unfolding.as_ref().map_or(0, |unfolding| unfolding.len() as u64)),
         ])
+    }
+
+    fn proof(&self, task: &Task) -> Option<Proof> {
+        is_wanted(task.proofs, task.program, self.size()).then(|| Search::proof(self)).flatten()
     }
 }
 
@@ -223,6 +240,11 @@ impl Finder for Forward<'_, '_> {
             ("unrolled", counts.rounds),
             ("nodes", sum(|entry| entry.aig.len() as u64)),
         ])
+    }
+
+    /// What was found are functions of choices: that a valuation is in such a set is said with a quantifier, and a set of a proof has none.
+    fn proof(&self, _: &Task) -> Option<Proof> {
+        None
     }
 }
 

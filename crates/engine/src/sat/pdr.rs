@@ -71,6 +71,10 @@ pub(super) const NODES: u64 = 64;
 /// So much work is done before whole runs are tried.
 const START: u64 = 64;
 
+/// Lemmas that show what is known already are looked for with so many times the work that it took to know it, and so much more.
+const LONGER: u64 = 16;
+const START_LEMMAS: u64 = 1 << 16;
+
 /// What came of asking a solver.
 enum Asked {
     /// Something was learnt about the goal itself.
@@ -113,6 +117,10 @@ pub struct Search<'i, 'a> {
     pub(super) unfolding: Option<Box<Unfolding<'i>>>,
     /// Facts of all regions, once they are gathered.
     pub(super) gathering: Option<Box<Gathering>>,
+    /// Whether lemmas are wanted that show what holds, even if whole runs show it without them.
+    pub lemmas_wanted: bool,
+    /// If whole runs have shown that none fails, after how much work.
+    pub shown: Option<u64>,
     /// What happened how often.
     pub counts: Counts,
 }
@@ -181,6 +189,8 @@ impl<'i, 'a> Search<'i, 'a> {
             off: HashSet::default(),
             unfolding: None,
             gathering: None,
+            lemmas_wanted: false,
+            shown: None,
             counts: Counts::default(),
         }
     }
@@ -197,7 +207,21 @@ impl<'i, 'a> Search<'i, 'a> {
             return Ok(None);
         }
         let top = Goal { relation: Relation::new(main, Kind::Fail), cube: Cube::new(), level: ALL };
-        self.solve(top)
+        match self.solve(top) {
+            // That no run fails is known, only lemmas that show it are not.
+            Err(_) if self.shown.is_some() => Ok(None),
+            found => found,
+        }
+    }
+
+    /// Whether a region can fail at all, as far as control is concerned.
+    pub(super) fn can_fail(&self, region: u32) -> bool {
+        self.fails[region as usize]
+    }
+
+    /// Whether a location is a target that counts.
+    pub(super) fn counts(&self, loc: LocId) -> bool {
+        self.targets.contains(&loc) && !self.off.contains(&loc)
     }
 
     /// A target counts no longer.
@@ -227,6 +251,9 @@ impl<'i, 'a> Search<'i, 'a> {
         let main = goal.relation.region();
         let mut goals = vec![goal];
         loop {
+            if self.shown.is_some_and(|work| self.meter.work() > work.saturating_mul(LONGER) + START_LEMMAS) {
+                return Ok(None);
+            }
             let goal = goals.last().expect("the first goal returns from here").clone();
             let (known, component) =
                 (&self.known[goal.relation.index()], self.component(goal.relation) as usize);
@@ -279,6 +306,9 @@ impl<'i, 'a> Search<'i, 'a> {
 
     /// Whether it is the turn of whole runs, which get a third of the work.
     fn is_turn_of_runs(&self) -> bool {
+        if self.shown.is_some() {
+            return false;
+        }
         let spent = self.unfolding.as_ref().map_or(0, |unfolding| unfolding.work);
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }

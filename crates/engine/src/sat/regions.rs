@@ -109,6 +109,11 @@ impl<'a> Regions<'a> {
         self.of[loc].filter(|&region| self.all[region as usize].locs.first() == Some(&loc))
     }
 
+    /// Whether control can get from the entry of a procedure to a location of it, but for the exit.
+    pub fn is_reached(&self, loc: LocId) -> bool {
+        self.of[loc].is_some()
+    }
+
     /// The variable of a field.
     pub fn var(&self, proc: ProcId, field: usize) -> Option<VarId> {
         self.scopes.var(self.program, proc, field)

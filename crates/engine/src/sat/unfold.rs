@@ -262,7 +262,12 @@ impl<'i> Search<'i, '_> {
                 let blamed = unfolding.blamed();
                 match blamed {
                     Some(at) => unfolding.open[at].released = true,
-                    None => self.known[Relation::new(main, Kind::Fail).index()].learn(Cube::new(), ALL),
+                    None => {
+                        self.shown = Some(self.meter.work());
+                        if !self.lemmas_wanted {
+                            self.known[Relation::new(main, Kind::Fail).index()].learn(Cube::new(), ALL);
+                        }
+                    }
                 }
                 Ok(blamed.is_none())
             }

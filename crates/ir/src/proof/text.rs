@@ -11,6 +11,7 @@
 //! ite 1 2 !2                            node 3: 2 where 1 is true, else its complement
 //! bit result 0 4                        node 4
 //! and 3 !4                              node 5
+//! bit exit v3 0                         node 6: of the value of v3 when its procedure returns
 //! set l0 true
 //! set l4 !5
 //! ```
@@ -51,6 +52,7 @@ fn items(certificate: &Certificate, out: &mut String) -> std::fmt::Result {
         match node {
             Node::Bit(Place::Entry(var), bit) => write!(out, "bit entry {var} {bit}")?,
             Node::Bit(Place::Now(var), bit) => write!(out, "bit now {var} {bit}")?,
+            Node::Bit(Place::Exit(var), bit) => write!(out, "bit exit {var} {bit}")?,
             Node::Bit(Place::Result(at), bit) => write!(out, "bit result {at} {bit}")?,
             Node::Ite(refs) => {
                 out.push_str("ite");
@@ -116,6 +118,7 @@ fn item(
             let place = match words.plain()? {
                 "entry" => Place::Entry(words.id("v")?),
                 "now" => Place::Now(words.id("v")?),
+                "exit" => Place::Exit(words.id("v")?),
                 "result" => Place::Result(words.number()?.try_into().map_err(|_| "no such result")?),
                 other => return Err(format!("`{other}` is not a place")),
             };
@@ -185,7 +188,8 @@ mod tests {
         let g = VarId(0);
         let same = maker.same(Place::Entry(g), Place::Now(g), 3);
         let result = maker.equals(Place::Result(0), 3, Value::new(-2));
-        let exit = maker.or(vec![same, !result]);
+        let left = maker.same(Place::Exit(g), Place::Now(g), 3);
+        let exit = maker.or(vec![same, !result, !left]);
         let sets = [Some(same), Some(exit), None].into_iter().collect();
         let properties = vec!["label \"a\"\nb".to_owned(), "assert:9".to_owned()];
         (program, Certificate { properties, proof: maker.finish(sets) })
