@@ -58,6 +58,11 @@ impl Gathering {
         Gathering { order, next: 0, most: FIRST, facts, exhausted, asked: false, over: false, work: 0 }
     }
 
+    /// How many facts there are.
+    pub fn len(&self) -> usize {
+        self.facts.iter().map(Vec::len).sum()
+    }
+
     /// A target counts no longer: neither do runs that reach it.
     pub fn ignore(&mut self, target: LocId, facts: &[Fact]) {
         for own in &mut self.facts {

@@ -180,6 +180,7 @@ impl Finder for Search<'_, '_> {
             ("facts", self.facts.len() as u64),
             ("levels", self.counts.levels),
             ("unfolded", self.unfolding.as_ref().map_or(0, |unfolding| unfolding.len() as u64)),
+            ("gathered", self.gathering.as_ref().map_or(0, |gathering| gathering.len() as u64)),
         ])
     }
 
