@@ -228,9 +228,9 @@ fn graph(bytes: &[u8]) -> Reading {
     Reading { diagnostics, ..Reading::new(Format::Graph, decoded) }
 }
 
-fn by_text(bytes: &[u8], format: Format, read: fn(&str) -> (Option<Program>, Vec<Diagnostic>)) -> Reading {
+fn by_text(bytes: &[u8], format: Format, reader: fn(&str) -> (Option<Program>, Vec<Diagnostic>)) -> Reading {
     let text = source::decode(bytes);
-    let (program, diagnostics) = read(&text);
+    let (program, diagnostics) = reader(&text);
     Reading { program, diagnostics, ..Reading::new(format, text) }
 }
 

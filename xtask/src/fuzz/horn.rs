@@ -47,8 +47,9 @@ fn agrees(source: &str, patience: Duration, only: Option<&str>) -> Result<(Progr
         if only.is_some_and(|only| only != name) {
             continue;
         }
-        let given = said(&format!("engine {name}"), &program, &query, choice, unsat, patience)?;
-        score.note(name, given.into(), (!given).into());
+        if let Some(given) = said(&format!("engine {name}"), &program, &query, choice, unsat, patience)? {
+            score.note(name, given.into(), (!given).into());
+        }
     }
     let (back, asked) = read(&clauses(&program, query.locs()))?;
     said("round trip", &back, &asked, EngineChoice::Auto, unsat, patience)?;
@@ -68,7 +69,7 @@ fn read(source: &str) -> Result<(Program, Query), String> {
     Ok((program, query))
 }
 
-/// Whether an answer was given, if it is the right one.
+/// Whether an answer was given in time, if it is the right one; nothing, if the engine does not take such a program.
 fn said(
     what: &str,
     program: &Program,
@@ -76,14 +77,15 @@ fn said(
     choice: EngineChoice,
     unsat: bool,
     patience: Duration,
-) -> Result<bool, String> {
+) -> Result<Option<bool>, String> {
     let queries = [query.clone()];
     let budget = Budget::unlimited().with_time(patience);
     let report = verify(&proving(program, &queries), choice, &budget, &mut Silent);
     match &report.answers[0].verdict {
-        Verdict::Violated(_) if unsat => Ok(true),
-        Verdict::Holds { .. } if !unsat => Ok(true),
-        Verdict::Unknown(Why::Time(_) | Why::Unsupported(_)) => Ok(false),
+        Verdict::Violated(_) if unsat => Ok(Some(true)),
+        Verdict::Holds { .. } if !unsat => Ok(Some(true)),
+        Verdict::Unknown(Why::Time(_)) => Ok(Some(false)),
+        Verdict::Unknown(Why::Unsupported(_)) => Ok(None),
         Verdict::Violated(_) => Err(format!("{what}: violated, but false cannot be derived")),
         other => Err(format!("{what}: {other:?}, and false can be derived: {unsat}")),
     }

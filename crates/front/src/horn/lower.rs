@@ -149,8 +149,8 @@ impl<'a> Lowering<'a> {
     /// The edges of a clause.
     fn clause(&mut self, clause: Clause, along: Option<usize>) {
         let Clause { premises, constraint, head, span } = clause;
-        let mut work =
-            Work { scope: Scope::default(), constraint, here: self.out.procs()[self.proc].entry, span };
+        let here = self.out.procs()[self.proc].entry;
+        let mut work = Work { scope: Scope::default(), constraint, here, begun: false, span };
         if let Some(walked) = along {
             let Atom { relation, arguments } = &premises[walked];
             work.here = self.locs[relation];
@@ -202,7 +202,7 @@ impl<'a> Lowering<'a> {
     fn step(&mut self, work: &mut Work, action: Action) {
         let next = self.out.inner(self.proc, work.span);
         self.out.edge(work.here, next, action, work.span);
-        work.here = next;
+        (work.here, work.begun) = (next, true);
     }
 
     /// Gives the variables of these terms that have no value an arbitrary one, and computes what is used often.
@@ -238,6 +238,10 @@ impl<'a> Lowering<'a> {
             self.walks.procs[number].rigid.iter().map(|slot| slot[&premise.relation]).collect();
         let passed: Vec<TermId> = rigid.iter().map(|&at| premise.arguments[at]).collect();
         self.prepare(work, &passed);
+        if !work.begun {
+            // Not every engine takes two calls that begin at one location.
+            self.step(work, Action::skip());
+        }
         let args = passed.iter().map(|&term| self.value(work, term)).collect();
         let mut is_rigid = vec![false; premise.arguments.len()];
         rigid.iter().for_each(|&at| is_rigid[at] = true);
@@ -326,6 +330,8 @@ struct Work {
     scope: Scope,
     constraint: Vec<TermId>,
     here: LocId,
+    /// Whether that is a location of this clause alone.
+    begun: bool,
     span: Span,
 }
 

@@ -39,6 +39,11 @@ type Read<T> = Result<T, Box<Diagnostic>>;
 /// Reads all commands, up to `exit`.
 pub fn read(tree: &Tree, sink: &mut Sink) -> System {
     let mut script = Script { parser: Parser::new(tree), relations: Vec::new(), clauses: Vec::new() };
+    if tree.top.is_empty() {
+        // That such a file has a model is true, and of no use to anybody.
+        let message = "there is no command here";
+        sink.push(Diagnostic::new(Code::Syntax, Span::default(), message));
+    }
     for &command in &tree.top {
         match script.command(command) {
             Err(problem) => sink.push(*problem),

@@ -169,7 +169,7 @@ fn deep_and_wide_clauses() {
 
 #[test]
 fn clauses_that_are_not_closed() {
-    for source in ["(assert ", &"(".repeat(100_000), "(assert))", "(assert |x)", "\"", ")"] {
+    for source in ["", "; nothing", "(assert ", &"(".repeat(100_000), "(assert))", "(assert |x)", "\"", ")"] {
         let (program, diagnostics) = postbop_front::horn::read(source);
         assert!(program.is_none() && !diagnostics.is_empty(), "{source:.20}");
     }

@@ -1,3 +1,5 @@
+//! Room `ir/horn`: the clauses of a small program, letter by letter.
+
 use super::write;
 use crate::{Action, Builder, Expr, Op, Program, Span, Type};
 
