@@ -52,10 +52,15 @@ pub struct Plan {
     pub repeat: usize,
     /// An older binary, to be measured beside this one.
     pub before: Option<PathBuf>,
+    /// Whether each run is made once more with `--validate`, to see what checking a proof costs.
+    pub validate: bool,
 }
 
 /// What the name of an engine is followed by if the older binary was asked.
 const BEFORE: &str = ", before";
+
+/// What it is followed by if proofs were checked.
+const VALIDATED: &str = ", validated";
 
 /// One measured run.
 #[derive(Clone)]
@@ -102,7 +107,7 @@ pub fn run(root: &Path, binary: &Path, plan: &Plan) -> Result<Vec<String>, Strin
         all.push(runs);
     }
     let peers = if pairings.is_empty() { Vec::new() } else { peers::table(&pairings) };
-    let tables = [peers, tables::auto(&all), tables::before(&all)].concat();
+    let tables = [peers, tables::auto(&all), tables::before(&all), tables::validated(&all)].concat();
     tables.iter().for_each(|line| println!("{line}"));
     println!("kept in {}", out.display());
     Ok(wrong)
@@ -115,14 +120,15 @@ fn least(trial: &Trial, binary: &Path, plan: &Plan) -> Result<Vec<Run>, String> 
     for turn in 0..plan.repeat.max(1) {
         let mut at = 0;
         for engine in &trial.engines {
-            for (binary, suffix) in
-                iter::once((binary, "")).chain(plan.before.iter().map(|path| (&**path, BEFORE)))
-            {
+            let before = plan.before.iter().map(|path| (&**path, BEFORE));
+            let validated = plan.validate.then_some((binary, VALIDATED));
+            for (binary, suffix) in iter::once((binary, "")).chain(before).chain(validated) {
+                let validates = suffix == VALIDATED;
                 if turn == 0 {
-                    let run = measure(trial, engine, binary)?;
+                    let run = measure(trial, engine, binary, validates)?;
                     runs.push(Run { engine: format!("{engine}{suffix}"), ..run });
                 } else if runs[at].answers() {
-                    let run = measure(trial, engine, binary)?;
+                    let run = measure(trial, engine, binary, validates)?;
                     if run.milliseconds < runs[at].milliseconds {
                         runs[at] = Run { engine: format!("{engine}{suffix}"), ..run };
                     }
@@ -212,7 +218,7 @@ fn engines(plan: &Plan) -> Result<Vec<String>, String> {
 }
 
 /// Runs the binary on an instance.
-fn measure(trial: &Trial, engine: &str, binary: &Path) -> Result<Run, String> {
+fn measure(trial: &Trial, engine: &str, binary: &Path, validates: bool) -> Result<Run, String> {
     let Trial { instance, timeout, .. } = trial;
     let Measured { ended, milliseconds, said } = timed("program.bp", &instance.source, *timeout, |source| {
         let mut command = Command::new(binary);
@@ -221,7 +227,8 @@ fn measure(trial: &Trial, engine: &str, binary: &Path) -> Result<Run, String> {
             .arg(source)
             .args(["--target", instance.target, "--engine", engine, "--timeout", &format!("{timeout}s")])
             // Writing a long trace down is no part of finding it.
-            .args(["--format", "json", "--trace", "none"]);
+            .args(["--format", "json", "--trace", "none"])
+            .args(validates.then_some("--validate"));
         command
     })?;
     let report: Value = serde_json::from_slice(&said).unwrap_or(Value::Null);
@@ -399,6 +406,7 @@ mod tests {
             peers: false,
             repeat: 1,
             before: None,
+            validate: false,
         }
     }
 

@@ -42,6 +42,9 @@ enum Chore {
         /// Side by side with this older binary
         #[arg(long)]
         before: Option<PathBuf>,
+        /// Each run once more with `--validate`: what it adds to check the proofs
+        #[arg(long)]
+        validate: bool,
     },
     /// Opens reports in a browser (Debian's packages chromium and chromium-driver), and keeps pictures of them
     Browser,
@@ -178,8 +181,8 @@ impl Other {
 fn main() -> ExitCode {
     match Arguments::parse().chore {
         Chore::Ci => run_ci(),
-        Chore::Bench { filter, engine: engines, timeout, out, peers, repeat, before } => {
-            run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before })
+        Chore::Bench { filter, engine: engines, timeout, out, peers, repeat, before, validate } => {
+            run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before, validate })
         }
         Chore::Browser => run_browser(),
         Chore::Tidy => run_tidy(),

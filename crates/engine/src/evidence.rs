@@ -5,6 +5,9 @@
 //! if the sets at its targets are empty. A proof that is wrong means that the engine may be, and its verdict is not told. A proof that
 //! cannot be checked, or takes too long to, leaves the verdict as it would be without one: *unchecked*.
 //!
+//! Threads, and runs that go on for ever, are asked about by way of a translation. Then the proof is about the translated program, and so is what the checker says of it: that
+//! the translation is right nobody has checked, and the property counts as unchecked. But a wrong proof is caught there too.
+//!
 //! # Cost
 //!
 //! Unless proofs are asked for, only small proofs of small programs are made ([`is_wanted`]), and a check that takes more than a moment's work is called off. Work
@@ -42,26 +45,30 @@ pub struct Evidence {
     pub proof: Option<Arc<Proof>>,
     /// Whether it was checked.
     pub checked: bool,
+    /// Whether instead a proof of the translation was checked.
+    pub translation: bool,
 }
 
 impl Evidence {
     /// That nothing is to be reached is shown by any closed sets.
-    pub fn of_nothing(program: &Program, proofs: Proofs) -> Self {
-        let proof = (proofs == Proofs::Kept).then(|| Arc::new(Proof::trivial(program)));
-        Evidence { proof, checked: proofs != Proofs::Unwanted }
+    pub fn of_nothing(program: &Program, proofs: Proofs, translated: bool) -> Self {
+        let (asked, kept) = (proofs != Proofs::Unwanted, proofs == Proofs::Kept && !translated);
+        let proof = kept.then(|| Arc::new(Proof::trivial(program)));
+        Evidence { proof, checked: asked && !translated, translation: asked && translated }
     }
 }
 
-/// A proof about the program as written, and what the checker says of it.
+/// A proof about the program as written, or about its translation, and what the checker says of it.
 pub struct Examined {
     proof: Arc<Proof>,
     kept: bool,
+    translated: bool,
     closed: Result<(), Stop>,
 }
 
 impl Examined {
     /// Checks a proof.
-    pub fn new(program: &Program, proof: Proof, proofs: Proofs, budget: &Budget) -> Self {
+    pub fn new(program: &Program, proof: Proof, proofs: Proofs, translated: bool, budget: &Budget) -> Self {
         let most = match proofs {
             Proofs::Kept => u64::MAX,
             _ => MOST,
@@ -75,7 +82,8 @@ impl Examined {
             Ok(mut checker) => checker.closed(),
             Err(why) => Err(Stop::Unknown(why)),
         };
-        Examined { proof: Arc::new(proof), kept: proofs == Proofs::Kept, closed }
+        let kept = proofs == Proofs::Kept && !translated;
+        Examined { proof: Arc::new(proof), kept, translated, closed }
     }
 
     /// What the proof shows of a property. `Err` if the proof is wrong.
@@ -89,7 +97,9 @@ impl Examined {
             Err(Stop::Flaw(flaw)) => Err(wrong(&flaw)),
             other => {
                 let proof = self.kept.then(|| Arc::clone(&self.proof));
-                Ok(Evidence { proof, checked: other.is_ok() })
+                let [checked, translation] =
+                    [!self.translated, self.translated].map(|it| it && other.is_ok());
+                Ok(Evidence { proof, checked, translation })
             }
         }
     }

@@ -426,7 +426,41 @@ fn a_bug_that_was_planted_is_caught() {
         let bug = matches!(&report.answers[0].verdict, Verdict::Unknown(Why::EngineBug(_)));
         assert_eq!(bug, caught, "{report:?}");
     }
-    // The property is violated: the liar was wrong.
+    // The same about threads, by their translation: l4 is reached with one switch.
+    let (program, queries) = (text::parse(TWO).unwrap(), [Query::reach("R", vec![LocId(4)])]);
+    for (proofs, caught) in [(Proofs::Unwanted, false), (Proofs::Kept, true)] {
+        let task = Task { proofs, bound: Bound::switches(1), ..Task::new(&program, &queries) };
+        let report = verify(&task, EngineChoice::Only(&Liar), &Budget::unlimited(), &mut Silent);
+        let bug = matches!(&report.answers[0].verdict, Verdict::Unknown(Why::EngineBug(_)));
+        assert_eq!(bug, caught, "{report:?}");
+    }
+}
+
+#[test]
+fn of_threads_the_proof_of_the_translation_is_checked() {
+    let program = text::parse(TWO).unwrap();
+    let queries = [Query::reach("R", vec![LocId(4)])];
+    // Without a switch neither thread sees what the other one did.
+    let bound = Bound::switches(0);
+    let task = Task { proofs: Proofs::Kept, bound, ..Task::new(&program, &queries) };
+    for name in ["summary", "explicit", "sat"] {
+        let choice = EngineChoice::Only(engine(name).expect("it is in the list"));
+        let answer = verify(&task, choice, &Budget::unlimited(), &mut Silent).answers.remove(0);
+        assert!(matches!(answer.verdict, Verdict::Holds { within, proof: None } if within == bound));
+        assert!(answer.checked_translation && !answer.checked, "{name}: {answer:?}");
+    }
+    // A property of all runs, of which there is a product.
+    let never = TWO.replace("assume v1", "assume (and v1 (not v1))");
+    let program = text::parse(&never).unwrap();
+    let task = Task { proofs: Proofs::Kept, ..Task::new(&program, &queries) };
+    let answer = verify(&task, EngineChoice::Auto, &Budget::unlimited(), &mut Silent).answers.remove(0);
+    assert!(is_holds(&answer) && answer.checked_translation && !answer.checked, "{answer:?}");
+}
+
+#[test]
+fn what_the_liar_says_is_wrong() {
+    let program = text::parse(LOOP).unwrap();
+    let queries = [Query::reach("R", vec![LocId(4)])];
     let report =
         verify(&Task::new(&program, &queries), EngineChoice::Auto, &Budget::unlimited(), &mut Silent);
     assert!(matches!(report.answers[0].verdict, Verdict::Violated(_)), "{report:?}");

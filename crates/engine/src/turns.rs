@@ -351,11 +351,16 @@ struct Hearing<'h, 'p, 'b, 'a, 'o> {
 }
 
 impl Hearing<'_, '_, '_, '_, '_> {
+    /// Whether the question is about another program than the one as written.
+    fn is_translated(&self) -> bool {
+        self.asked.question.back.is_some()
+    }
+
     /// What shows that a query of the question holds.
     fn evidence(&self, at: usize) -> Result<Evidence, Why> {
         let Task { program, queries, proofs, .. } = self.asked.question.task;
         match &self.examined {
-            _ if !queries[at].has_target() => Ok(Evidence::of_nothing(program, proofs)),
+            _ if !queries[at].has_target() => Ok(Evidence::of_nothing(program, proofs, self.is_translated())),
             Some(examined) => examined.of(program, &queries[at]),
             None => Ok(Evidence::default()),
         }
@@ -373,8 +378,7 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
 
     fn proof(&mut self, proof: Proof) {
         let Asked { question, reduced, budget, .. } = self.asked;
-        // A proof about a translation says nothing that can be checked of the program as written.
-        if question.back.is_some() || question.counts != Counts::Both {
+        if question.counts == Counts::Violations {
             return;
         }
         let mut stopwatch = Stopwatch::start();
@@ -383,7 +387,7 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
             Some(reduced) => reduced.prove(program, proof),
             None => proof,
         };
-        let examined = Examined::new(program, proof, question.task.proofs, budget);
+        let examined = Examined::new(program, proof, question.task.proofs, self.is_translated(), budget);
         stopwatch.lap("validate_us");
         self.replay.extend(stopwatch.laps());
         self.replay.add("proof_nodes", examined.size() as u64);
@@ -411,8 +415,14 @@ impl Listener for Hearing<'_, '_, '_, '_, '_> {
                     Err(why) => board.unknown(number, why),
                 }
             }
-            (Finding::Holds { .. }, Counts::Holds) => board.holds(number, *within, None),
-            (Finding::Holds { .. }, Counts::Explored) => board.explored(number, *within),
+            (Finding::Holds { .. }, Counts::Holds) => match self.evidence(self.open[query]) {
+                Ok(evidence) => board.shown(number, *within, None, evidence),
+                Err(why) => board.unknown(number, why),
+            },
+            (Finding::Holds { .. }, Counts::Explored) => match self.evidence(self.open[query]) {
+                Ok(evidence) => board.explored(number, *within, evidence),
+                Err(why) => board.unknown(number, why),
+            },
             (Finding::Holds { .. }, Counts::Violations) => {
                 let bug = "no run follows the script of a violation".to_owned();
                 board.unknown(number, Why::EngineBug(bug));

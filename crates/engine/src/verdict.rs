@@ -86,13 +86,25 @@ pub struct Answer {
     pub vacuous: Option<bool>,
     /// Of a property that holds: whether its proof was checked.
     pub checked: bool,
+    /// Whether instead the proof of its translation was checked: of threads, or of runs that go on for ever, as a question about what a sequential program reaches. Nobody has
+    /// checked that the translation is right.
+    pub checked_translation: bool,
 }
 
 impl Answer {
     /// A verdict with nothing more to say about it.
     pub fn new(query: impl Into<String>, engine: &'static str, verdict: Verdict) -> Self {
         let query = query.into();
-        Answer { query, verdict, engine, changes: Vec::new(), explored: None, vacuous: None, checked: false }
+        Answer {
+            query,
+            verdict,
+            engine,
+            changes: Vec::new(),
+            explored: None,
+            vacuous: None,
+            checked: false,
+            checked_translation: false,
+        }
     }
 }
 

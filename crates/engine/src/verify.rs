@@ -182,11 +182,11 @@ impl<'a, 'o> Board<'a, 'o> {
 
     /// Notes that a property holds within a bound, and what shows it.
     pub fn shown(&mut self, query: usize, within: Bound, guarded: Option<bool>, evidence: Evidence) {
-        let Evidence { proof, checked } = evidence;
+        let Evidence { proof, checked, translation } = evidence;
         let guarded = guarded.or(self.guarded[query].then_some(true));
         let guarded = guarded.filter(|_| !self.task.queries[query].guard.is_empty());
         let row = self.settle(query, Verdict::Holds { within, proof });
-        row.checked = checked;
+        (row.checked, row.checked_translation) = (checked, translation);
         row.vacuous = guarded.map(|guarded| !guarded);
         if !self.waits {
             self.publish(query);
@@ -250,9 +250,18 @@ impl<'a, 'o> Board<'a, 'o> {
         }
     }
 
-    /// Notes that no violation was found among the runs within a bound.
-    pub fn explored(&mut self, query: usize, bound: Bound) {
-        self.answers[query].explored = Some(bound);
+    /// Notes that no violation was found among the runs within a bound, and what shows it.
+    pub fn explored(&mut self, query: usize, bound: Bound, evidence: Evidence) {
+        let row = &mut self.answers[query];
+        (row.explored, row.checked_translation) = (Some(bound), evidence.translation);
+    }
+
+    /// Notes that a property holds within a bound, up to which everything is explored.
+    pub fn conclude(&mut self, query: usize, bound: Bound) {
+        let row = &self.answers[query];
+        let covers = row.explored.is_some_and(|explored| explored.schedule == bound.schedule);
+        let translation = covers && row.checked_translation;
+        self.shown(query, bound, None, Evidence { translation, ..Evidence::default() });
     }
 
     /// Tells the observer how far an engine is.

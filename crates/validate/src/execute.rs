@@ -71,6 +71,8 @@ pub struct Executor<'a> {
     /// All gates.
     pub gates: Gates,
     inputs: HashMap<Source, Bits>,
+    /// The variables of which some set says what they are at the exit.
+    foretold: Vec<VarId>,
     /// The position of each local among its procedure's.
     position: Table<VarId, usize>,
     /// For each node of the proof the function that it is under the meaning of this number.
@@ -90,6 +92,7 @@ impl<'a> Executor<'a> {
             modified: Modified::new(program),
             gates: Gates::new(),
             inputs: HashMap::new(),
+            foretold: Vec::new(),
             position,
             made: vec![(0, Lit::TRUE); proof.nodes().len() + 1],
             meanings: 0,
@@ -100,6 +103,7 @@ impl<'a> Executor<'a> {
     pub fn reset(&mut self) {
         self.gates = Gates::new();
         self.inputs.clear();
+        self.foretold.clear();
     }
 
     /// The input of a source, if there is one.
@@ -141,10 +145,15 @@ impl<'a> Executor<'a> {
         Ok(match (meaning, place) {
             (Meaning::Here(run) | Meaning::Returned(run, _), Place::Now(_))
             | (Meaning::Returned(run, _), Place::Exit(_)) => self.value(proc, run, var),
-            (Meaning::Here(_) | Meaning::Returned(..), _) | (Meaning::Begun, Place::Exit(_)) => {
+            (Meaning::Here(_) | Meaning::Begun, Place::Exit(_)) => {
+                if self.known(Source::Start(place)).is_none() {
+                    self.foretold.push(var);
+                }
                 self.input(Source::Start(place), data.ty)
             }
-            (Meaning::Begun, _) => self.input(Source::Start(Place::Entry(var)), data.ty),
+            (Meaning::Here(_) | Meaning::Returned(..) | Meaning::Begun, _) => {
+                self.input(Source::Start(Place::Entry(var)), data.ty)
+            }
             (Meaning::Leaving(_, call), Place::Now(_) | Place::Exit(_)) => {
                 self.input(Source::Back(call.edge, Place::Now(var)), data.ty)
             }
@@ -294,11 +303,16 @@ impl<'a> Executor<'a> {
 
     /// A run returns these results: the activation ends as sets at its start were told that it would.
     pub fn end(&mut self, proc: ProcId, run: &mut Run, results: &[Bits]) {
-        for var in in_scope(self.program, proc) {
-            if let Some(foretold) = self.known(Source::Start(Place::Exit(var))).cloned() {
-                let left = self.value(proc, run, var);
-                run.conditions.push(self.gates.same(&foretold, &left));
-            }
+        let here = |var: &VarId| {
+            let scope = self.program.vars()[*var].scope;
+            scope == Scope::Global || scope == Scope::Local(proc)
+        };
+        let vars: Vec<VarId> = self.foretold.iter().copied().filter(here).collect();
+        for var in vars {
+            let ty = self.program.vars()[var].ty;
+            let (foretold, left) =
+                (self.input(Source::Start(Place::Exit(var)), ty), self.value(proc, run, var));
+            run.conditions.push(self.gates.same(&foretold, &left));
         }
         for (result, at) in results.iter().zip(0..) {
             if let Some(foretold) = self.known(Source::Result(proc, at)).cloned() {

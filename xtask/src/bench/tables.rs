@@ -1,10 +1,10 @@
 //! Room `xtask`: what measured runs come to.
 //!
-//! Two comparisons are made of runs on the same instances: `auto` with the engines that it chooses from, and a binary with
-//! an older one. Both say which instances are worse than they should be; times that differ by less than a start of a process
+//! Three comparisons are made of runs on the same instances: `auto` with the engines that it chooses from, a binary with
+//! an older one, and answers with answers whose proofs were checked. They say which instances are worse than they should be; times that differ by less than a start of a process
 //! does are the same.
 
-use super::{BEFORE, Run};
+use super::{BEFORE, Run, VALIDATED};
 
 /// The engines that `auto` chooses from, for programs without unbounded integers.
 const CHOSEN_FROM: [&str; 3] = ["explicit", "summary", "sat"];
@@ -16,6 +16,9 @@ const OF_ALL: (f64, f64) = (2.0, 50.0);
 
 /// A binary may be this many times as slow as the one before, or this many milliseconds slower, before it counts as slower.
 const SAME: (f64, f64) = (1.05, 2.0);
+
+/// To check a proof may add so many times the time of an answer, and a little more, before it counts as dear.
+const DEAR: f64 = 2.0;
 
 /// The time of an engine that answered.
 fn time(runs: &[Run], engine: &str) -> Option<f64> {
@@ -85,6 +88,39 @@ pub fn before(all: &[Vec<Run>]) -> Vec<String> {
     lines
 }
 
+/// Each property that holds, of which a proof was checked too: how long it took without and with that, and what it adds, in times.
+pub fn validated(all: &[Vec<Run>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut count, mut dear) = (0, 0);
+    for (runs, run) in all.iter().flat_map(|runs| runs.iter().map(move |run| (runs, run))) {
+        let name = format!("{}{VALIDATED}", run.engine);
+        let validated = runs.iter().find(|other| other.engine == name && other.verdict == "holds");
+        let Some(with) = validated.filter(|_| run.verdict == "holds") else { continue };
+        let was = with.counters["validate_us"].as_u64().map(|micros| micros as f64 / 1e3);
+        let (without, adds) = (run.milliseconds, with.milliseconds - run.milliseconds);
+        let is_dear = adds > DEAR * without + SAME.1;
+        count += 1;
+        dear += usize::from(is_dear);
+        let mark = match was {
+            None => "no proof",
+            Some(_) if is_dear => "dear",
+            Some(_) => "",
+        };
+        let (Run { instance, engine, .. }, factor) = (run, adds / without);
+        let check = was.unwrap_or(0.0);
+        lines.push(format!(
+            "{instance:<24} {engine:<17} {without:>10.1} {:>10.1} {check:>10.1} {factor:>8.2} {mark}",
+            with.milliseconds
+        ));
+    }
+    if count > 0 {
+        let heading = ["without", "with", "checking"].map(|word| format!("{word:>10}")).join(" ");
+        lines.insert(0, format!("{:<24} {:<17} {heading} {:>8}", "instance", "engine", "adds"));
+        lines.push(format!("{count} proofs, {dear} of them dear: they add more than {DEAR} times the time"));
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +169,16 @@ mod tests {
         assert!(lines[1].ends_with("2.00 ") && lines[2].ends_with("slower") && lines[3].ends_with("0.67 "));
         assert_eq!(lines[4], "3 runs, 1 of them slower; in the median 0.94 times as fast");
         assert!(before(&all[..0]).is_empty());
+    }
+
+    #[test]
+    fn what_checking_proofs_adds_is_said_where_there_is_a_proof() {
+        let mut all = runs(&[("summary", 10.0), ("summary, validated", 15.0), ("sat", 0.0)]);
+        all[1].counters = serde_json::json!({ "validate_us": 4_000 });
+        let dear = runs(&[("explicit", 10.0), ("explicit, validated", 40.0)]);
+        let lines = validated(&[all, dear]);
+        assert!(lines[1].contains("0.50") && !lines[1].contains("no proof"), "{lines:?}");
+        assert!(lines[2].contains("3.00") && lines[2].ends_with("no proof"), "{lines:?}");
+        assert!(lines[3].starts_with("2 proofs, 1 of them dear"), "{lines:?}");
     }
 }

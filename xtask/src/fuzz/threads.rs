@@ -168,7 +168,7 @@ fn asked(question: &Question, engine: &str, patience: Duration) -> Result<Vec<An
     let budget = Budget::unlimited().with_time(patience).with_effort(effort);
     let within = (engine != UNBOUNDED).then_some(schedule);
     let bound = Bound { schedule: within, threads: None };
-    let task = Task { bound, prefer, stuck: translation.is_some(), ..Task::new(program, queries) };
+    let task = Task { bound, prefer, stuck: translation.is_some(), ..super::proving(program, queries) };
     let report = verify(&task, choice, &budget, &mut Silent);
     let refused = |verdict: &Verdict| matches!(verdict, Verdict::Unknown(Why::Unsupported(_)));
     if report.verdicts().all(refused) {

@@ -26,6 +26,9 @@ pub fn facts(answer: &Answer) -> Value {
     }
     if matches!(verdict, Verdict::Holds { .. }) {
         object["checked"] = json!(answer.checked);
+        if answer.checked_translation {
+            object["checked_translation"] = json!(true);
+        }
     }
     if let Some(vacuous) = answer.vacuous {
         object["vacuous"] = json!(vacuous);

@@ -36,7 +36,11 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
             writeln!(out, "violated by a run {}", words.map(|words| run(words, trace)).unwrap_or_default())
         }
         Verdict::Holds { .. } if validate => {
-            let checked = if answer.checked { "its proof was checked" } else { "unchecked" };
+            let checked = match (answer.checked, answer.checked_translation) {
+                (true, _) => "its proof was checked",
+                (false, true) => "the proof of its translation was checked",
+                (false, false) => "unchecked",
+            };
             writeln!(out, "{}; {checked}", says(answer))
         }
         _ => writeln!(out, "{}", says(answer)),

@@ -32,6 +32,7 @@ use crate::encode::machine::layout::Row;
 use crate::encode::prepared::Prepared;
 use crate::encode::targets::TargetTracker;
 use crate::engine::has_integers;
+use crate::evidence::Evidence;
 use crate::verdict::Stats;
 use crate::verify::Board;
 use postbop_ir::{Action, Bound, EdgeId, LocId, ProcId, Program, Schedule, Table, Task, ThreadId};
@@ -160,7 +161,10 @@ impl<'m, 'a> Search<'m, 'a> {
             let bound = if self.rounds { Bound::rounds(self.level) } else { Bound::switches(self.level) };
             // With some orders of steps left out, nothing is known of a single bound.
             let within = self.level <= most && self.persistent.is_none();
-            self.targets.open().filter(|_| within).for_each(|query| board.explored(query, bound));
+            self.targets
+                .open()
+                .filter(|_| within)
+                .for_each(|query| board.explored(query, bound, Evidence::default()));
             if self.next.is_empty() {
                 let open = self.targets.open();
                 open.for_each(|query| board.holds(query, Bound::NONE, self.targets.guarded(query)));

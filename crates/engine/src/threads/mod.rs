@@ -43,7 +43,7 @@ use crate::engine::{Engine, Unsupported, for_threads, takes};
 use crate::turns::{self, Counts, Question};
 use crate::verdict::{Verdict, Why};
 use crate::verify::{Board, EngineChoice};
-use postbop_ir::{Bound, Prefer, Query, Schedule, Task, Trace};
+use postbop_ir::{Bound, Prefer, Proofs, Query, Schedule, Task, Trace};
 use product::{Stacks, product};
 use script::Script;
 use sequential::sequentialise;
@@ -100,7 +100,7 @@ pub fn follow(script: &Script, number: usize, budget: &Budget, board: &mut Board
     };
     let back = |trace: &Trace| back::back(task.program, &translation, trace);
     let question = Question {
-        task: translation.task(task.first),
+        task: translation.task(&task),
         numbers: vec![number],
         back: Some(&back),
         within: task.bound,
@@ -141,6 +141,11 @@ impl Threads<'_, '_> {
 
     /// Direct search, product and formula, one after the other.
     fn by_all(&self, board: &mut Board) {
+        let moment = self.budget.clone().with_effort(MOMENT);
+        if self.task.proofs == Proofs::Kept && !self.task.stuck {
+            // There are proofs about the product, and none of what a direct search has seen.
+            self.all_runs(Counts::Holds, &moment, board);
+        }
         let share = self.budget.clone().with_effort(DIRECT);
         if self.task.stuck && self.task.prefer == Prefer::Any {
             direct::search_stuck(&self.task, self.prepared, &share, board);
@@ -163,7 +168,6 @@ impl Threads<'_, '_> {
                 return;
             }
         }
-        let moment = self.budget.clone().with_effort(MOMENT);
         self.all_runs(Counts::Holds, &moment, board);
         let few = most.min(next.max(FEW));
         let mut done = next;
@@ -201,7 +205,7 @@ impl Threads<'_, '_> {
     /// If everything up to the bound that was asked for is explored, the open queries hold up to it.
     fn conclude(&self, next: u32, board: &mut Board) {
         if next > self.most() && self.most() != u32::MAX {
-            self.open(board).0.into_iter().for_each(|number| board.holds(number, self.task.bound, None));
+            self.open(board).0.into_iter().for_each(|number| board.conclude(number, self.task.bound));
         }
     }
 
@@ -311,7 +315,7 @@ impl Threads<'_, '_> {
         board: &mut Board,
     ) {
         let back = |trace: &Trace| back::back(self.task.program, translation, trace);
-        let task = translation.task(self.task.first);
+        let task = translation.task(&self.task);
         let question = Question { task, numbers, back: Some(&back), within, counts, credit: None };
         turns::answer(&question, self.choice, budget, board);
     }

@@ -38,9 +38,9 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// The same questions about the sequential program.
-    pub fn task(&self, first: bool) -> Task<'_> {
+    /// The same questions about the sequential program, with what else the task asks for.
+    pub fn task(&self, asked: &Task) -> Task<'_> {
         let Translation { program, queries, .. } = self;
-        Task { first, ..Task::new(program, queries) }
+        Task { first: asked.first, proofs: asked.proofs, ..Task::new(program, queries) }
     }
 }
