@@ -4,7 +4,8 @@ use crate::args::{Dialect, Source};
 use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render};
 use crate::{Output, Status};
-use postbop_front::plain::{Plain, plain};
+use postbop_front::moped::Heads;
+use postbop_front::plain::{Plain, heads, plain};
 use postbop_front::{File, Format, LineIndex, Options, read::too_large};
 use postbop_ir::{EdgeId, Id, Program, Span, text};
 use std::io::Read;
@@ -176,6 +177,11 @@ impl Files {
     /// The pushdown system of one stack and without variables that the files hold, if they have no mistakes.
     pub fn plain(&self) -> Result<Plain, &'static str> {
         plain(&self.0.iter().map(file).collect::<Vec<File>>())
+    }
+
+    /// The program of a pushdown system with variables, and what its parts stand for, if the files hold one without mistakes.
+    pub fn heads(&self) -> Option<(Program, Heads)> {
+        heads(&self.0.iter().map(file).collect::<Vec<File>>())
     }
 
     /// The program, and what is wrong with it.

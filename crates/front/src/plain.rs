@@ -5,6 +5,7 @@
 
 use crate::read::{File, Format};
 use crate::{moped, pds, source};
+use postbop_ir::Program;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A pushdown system of one stack and without variables.
@@ -48,6 +49,14 @@ pub fn plain(files: &[File]) -> Result<Plain, &'static str> {
         Some(Format::Symbolic) => moped::plain(&text(&files[0])),
         Some(Format::Pushdown) => pds::plain(&text(&files[0]), &init.map(text).unwrap_or_default()),
         _ => Err("this is not a pushdown system"),
+    }
+}
+
+/// What the parts of the program of a system with variables stand for, if that is what the files hold.
+pub fn heads(files: &[File]) -> Option<(Program, moped::Heads)> {
+    match files.first().map(Format::of) {
+        Some(Format::Symbolic) => moped::read_heads(&source::decode(files[0].bytes)).0,
+        _ => None,
     }
 }
 
@@ -121,5 +130,23 @@ mod tests {
         assert!(refused("a.pds", b"global bool b; (q <a>) q <a> --> q <>").contains("variables"));
         assert!(refused("a.pds", b"2\nPDA 1 1\nPDA 1 1\n").contains("stack"));
         assert!(refused("a.bp", b"void main() begin end").contains("pushdown"));
+    }
+
+    #[test]
+    fn parts_of_a_program_have_the_names_of_the_system() {
+        let text = b"global int x(2); local (a, b) bool c; (q (x = 0) <a>) \
+                     q <a> --> q <b a> (x' = x + 1 & (c'' == c)) q <b> --> r <>";
+        let (program, heads) = heads(&[File { name: "a.pds", bytes: text }]).unwrap();
+        let mut places: Vec<(&str, &str)> =
+            heads.places.values().map(|(state, top)| (state.as_str(), top.symbol.as_str())).collect();
+        places.sort();
+        assert_eq!(places, [("q", "a"), ("q", "b"), ("r", "a")]);
+        let named = |local: &postbop_ir::VarId| program.vars()[*local].name == "c";
+        assert!(heads.places.values().all(|(_, top)| top.locals.len() == 1 && top.locals.iter().all(named)));
+        let mut below: Vec<Option<&str>> =
+            heads.below.values().map(|below| below.as_ref().map(|below| below.symbol.as_str())).collect();
+        below.sort();
+        assert_eq!(below, [None, Some("a")]);
+        assert_eq!(heads.returns, (vec!["r".to_owned()], None));
     }
 }

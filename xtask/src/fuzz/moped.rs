@@ -12,10 +12,13 @@ mod read;
 
 use super::{Effort, Finding, Score, examine_program, printed_flaw, proving};
 use decide::Plain;
+use postbop_engine::weighted::{Letter, Reached, reached};
 use postbop_engine::{Accepts, Budget, EngineChoice, Silent, Verdict, Why, product, verify};
+use postbop_front::plain::heads;
 use postbop_front::temporal::ltl;
 use postbop_front::{File, Options, Severity, property};
 use postbop_ir::{Program, Query};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long is waited for the answer about a formula.
@@ -36,7 +39,8 @@ pub fn examine(source: &str, patience: Duration, only: Option<&str>) -> Finding 
         return Finding::Wrong("second reader: cannot read it".into());
     };
     let plain = Plain::of(&system);
-    match agrees(&program, &plain).and_then(|()| temporal(&program, &plain)) {
+    let configurations = configurations(file, &plain, patience);
+    match configurations.and_then(|()| agrees(&program, &plain)).and_then(|()| temporal(&program, &plain)) {
         Err(what) => Finding::Wrong(what),
         Ok(score) => {
             let effort = Effort { patience: Some(patience), only, ..Effort::default() };
@@ -73,6 +77,29 @@ fn agrees(program: &Program, plain: &Plain) -> Result<(), String> {
         said(&name, &report.answers[0].verdict, wanted)?;
     }
     Ok(())
+}
+
+/// Compares the heads of the configurations that are reached, as far as they are computed in time.
+fn configurations(file: File, plain: &Plain, patience: Duration) -> Result<(), String> {
+    let Some((program, heads)) = heads(&[file]) else { return Err("front end: no heads".into()) };
+    let locals = |letter| match letter {
+        Letter::Top(loc) => heads.places.get(&loc).map(|(_, symbol)| symbol.locals.clone()),
+        Letter::Below(..) => None,
+    };
+    let Ok(found) = reached(&program, locals, None, &Budget::unlimited().with_time(patience)) else {
+        return Ok(());
+    };
+    let named = |one: &Reached| match one.letter {
+        Letter::Top(loc) => heads.places.get(&loc).map(|(state, top)| (state.clone(), top.symbol.clone())),
+        Letter::Below(..) => None,
+    };
+    let found: BTreeSet<(String, String)> = found.iter().filter_map(named).collect();
+    let wanted: BTreeSet<(String, String)> =
+        plain.reached().into_iter().map(|((state, _), (symbol, _))| (state, symbol)).collect();
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("configurations: the heads are {found:?}, and should be {wanted:?}")),
+    }
 }
 
 /// Whether a verdict is the right one; whether there is one.

@@ -9,9 +9,10 @@
 //! A choice in an expression is a column of its own, behind all others.
 
 use super::registers::{Register, Registers, Time, column};
+use super::sets::Sets;
 use crate::encode::gates::{self, Logic};
 use postbop_ir::{Expr, Op, Type};
-use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds};
+use postbop_kit::ndd::{Column, Compare, Interrupted};
 use rustc_hash::FxHashMap as HashMap;
 use std::ops::Not;
 
@@ -62,11 +63,11 @@ impl Affine {
 
 /// The value of an expression.
 #[derive(Clone)]
-pub enum Meaning {
+pub enum Meaning<T> {
     /// Bits, the least significant first.
     Bits(Vec<Bit>),
     /// Affine functions, each where its condition holds; exactly one condition holds.
-    Number(Vec<(Ndd, Affine)>),
+    Number(Vec<(T, Affine)>),
 }
 
 /// A set in a table, or its complement: a bit that circuits can be made of.
@@ -81,17 +82,17 @@ impl Not for Bit {
 }
 
 /// Turns the expressions of one action into sets.
-pub struct Formulas<'f, 'a> {
-    pub store: &'f Ndds<'a>,
+pub struct Formulas<'f, S: Sets> {
+    pub store: &'f S,
     registers: &'f Registers,
-    sets: Vec<Ndd>,
-    complements: HashMap<u32, Ndd>,
+    sets: Vec<S::Set>,
+    complements: HashMap<u32, S::Set>,
     /// For each choice so far its type and its first column.
     pub choices: Vec<(Type, Column)>,
     free: Column,
 }
 
-impl Logic for Formulas<'_, '_> {
+impl<S: Sets> Logic for Formulas<'_, S> {
     type Bit = Bit;
     type Stop = Interrupted;
 
@@ -116,22 +117,22 @@ impl Logic for Formulas<'_, '_> {
     }
 }
 
-impl<'f, 'a> Formulas<'f, 'a> {
+impl<'f, S: Sets> Formulas<'f, S> {
     /// Formulas over the columns of registers.
-    pub fn new(store: &'f Ndds<'a>, registers: &'f Registers) -> Self {
+    pub fn new(store: &'f S, registers: &'f Registers) -> Self {
         let free = column(registers.slots(), Time::Old);
         let sets = vec![store.constant(true)];
         Formulas { store, registers, sets, complements: HashMap::default(), choices: Vec::new(), free }
     }
 
     /// The bit that is set exactly in the members of a set.
-    fn bit(&mut self, set: Ndd) -> Bit {
+    fn bit(&mut self, set: S::Set) -> Bit {
         self.sets.push(set);
         Bit(self.sets.len() as u32 - 1, false)
     }
 
     /// The valuations in which a bit is set.
-    pub fn set(&mut self, bit: Bit) -> Result<Ndd, Interrupted> {
+    pub fn set(&mut self, bit: Bit) -> Result<S::Set, Interrupted> {
         if !bit.1 {
             return Ok(self.sets[bit.0 as usize].clone());
         }
@@ -144,24 +145,24 @@ impl<'f, 'a> Formulas<'f, 'a> {
     }
 
     /// A register at some time.
-    pub fn register(&mut self, register: Register, time: Time) -> Meaning {
+    pub fn register(&mut self, register: Register, time: Time) -> Result<Meaning<S::Set>, Interrupted> {
         let columns = self.registers.slots_of(register).iter().map(|&slot| column(slot, time));
         self.at(self.registers.ty(register), columns.collect())
     }
 
-    fn at(&mut self, ty: Type, columns: Vec<Column>) -> Meaning {
+    fn at(&mut self, ty: Type, columns: Vec<Column>) -> Result<Meaning<S::Set>, Interrupted> {
         if ty == Type::Integer {
             let number = Affine { terms: vec![(1, columns[0])], constant: 0 };
-            return Meaning::Number(vec![(self.store.constant(true), number)]);
+            return Ok(Meaning::Number(vec![(self.store.constant(true), number)]));
         }
         let bits = columns.iter().map(|&column| {
-            let set = self.store.bit(column);
-            self.bit(set)
+            let set = self.store.bit(column)?;
+            Ok(self.bit(set))
         });
-        Meaning::Bits(bits.collect())
+        Ok(Meaning::Bits(bits.collect::<Result<_, _>>()?))
     }
 
-    fn choice(&mut self, ty: Type) -> Meaning {
+    fn choice(&mut self, ty: Type) -> Result<Meaning<S::Set>, Interrupted> {
         let count = ty.bits().map_or(1, u32::from);
         self.choices.push((ty, self.free));
         let columns = (self.free..self.free + count).collect();
@@ -170,7 +171,7 @@ impl<'f, 'a> Formulas<'f, 'a> {
     }
 
     /// The valuations in which a condition is true.
-    pub fn condition(&mut self, expr: &Expr) -> Result<Ndd, Refused> {
+    pub fn condition(&mut self, expr: &Expr) -> Result<S::Set, Refused> {
         match self.value(expr)? {
             Meaning::Bits(bits) => Ok(self.set(bits[0])?),
             Meaning::Number(_) => unreachable!("a condition is Boolean"),
@@ -178,8 +179,8 @@ impl<'f, 'a> Formulas<'f, 'a> {
     }
 
     /// The value of an expression. Variables have their old values, and new ones where the expression says so.
-    pub fn value(&mut self, expr: &Expr) -> Result<Meaning, Refused> {
-        let mut stack: Vec<(Type, Meaning)> = Vec::new();
+    pub fn value(&mut self, expr: &Expr) -> Result<Meaning<S::Set>, Refused> {
+        let mut stack: Vec<(Type, Meaning<S::Set>)> = Vec::new();
         for &op in &expr.code {
             let item = match op {
                 Op::Const(Type::Integer, value) => {
@@ -187,9 +188,9 @@ impl<'f, 'a> Formulas<'f, 'a> {
                     (Type::Integer, Meaning::Number(vec![(self.store.constant(true), constant)]))
                 }
                 Op::Const(ty, value) => (ty, Meaning::Bits(gates::constant::<Self>(ty, value.get()))),
-                Op::Var(var) => (self.registers.ty(var.0), self.register(var.0, Time::Old)),
-                Op::Next(var) => (self.registers.ty(var.0), self.register(var.0, Time::New)),
-                Op::Choice(ty) => (ty, self.choice(ty)),
+                Op::Var(var) => (self.registers.ty(var.0), self.register(var.0, Time::Old)?),
+                Op::Next(var) => (self.registers.ty(var.0), self.register(var.0, Time::New)?),
+                Op::Choice(ty) => (ty, self.choice(ty)?),
                 _ => {
                     let operands = stack.split_off(stack.len() - op.arity());
                     self.apply(op, operands)?
@@ -200,12 +201,16 @@ impl<'f, 'a> Formulas<'f, 'a> {
         Ok(stack.pop().expect("an expression has a value").1)
     }
 
-    fn apply(&mut self, op: Op, operands: Vec<(Type, Meaning)>) -> Result<(Type, Meaning), Refused> {
+    fn apply(
+        &mut self,
+        op: Op,
+        operands: Vec<(Type, Meaning<S::Set>)>,
+    ) -> Result<(Type, Meaning<S::Set>), Refused> {
         let integers = operands.last().is_some_and(|(ty, _)| *ty == Type::Integer);
         if integers {
             return self.apply_to_numbers(op, operands);
         }
-        let bits = |(ty, meaning): (Type, Meaning)| match meaning {
+        let bits = |(ty, meaning): (Type, Meaning<S::Set>)| match meaning {
             Meaning::Bits(bits) => (ty, bits),
             Meaning::Number(_) => unreachable!("operands are of one type"),
         };
@@ -217,11 +222,11 @@ impl<'f, 'a> Formulas<'f, 'a> {
     fn apply_to_numbers(
         &mut self,
         op: Op,
-        operands: Vec<(Type, Meaning)>,
-    ) -> Result<(Type, Meaning), Refused> {
+        operands: Vec<(Type, Meaning<S::Set>)>,
+    ) -> Result<(Type, Meaning<S::Set>), Refused> {
         let mut meanings = operands.into_iter().map(|(_, meaning)| meaning);
         let mut next = || meanings.next().expect("as many operands as the operator takes");
-        let number = |meaning: Meaning| match meaning {
+        let number = |meaning: Meaning<S::Set>| match meaning {
             Meaning::Number(cases) => cases,
             Meaning::Bits(_) => unreachable!("operands are of one type"),
         };
@@ -263,7 +268,7 @@ impl<'f, 'a> Formulas<'f, 'a> {
                         let rest = -value.constant;
                         let compare = if order == 0 { Compare::Equal(rest) } else { Compare::AtMost(rest) };
                         let holds = self.store.linear(&value.terms, compare)?;
-                        let here = self.store.all([left, right, &holds])?;
+                        let here = self.store.and(&self.store.and(left, right)?, &holds)?;
                         truth = self.store.or(&truth, &here)?;
                     }
                 }
@@ -278,23 +283,28 @@ impl<'f, 'a> Formulas<'f, 'a> {
     /// Adds a case where two conditions hold; equal functions are one case.
     fn add_case(
         &mut self,
-        cases: &mut Vec<(Ndd, Affine)>,
-        one: &Ndd,
-        other: &Ndd,
+        cases: &mut Vec<(S::Set, Affine)>,
+        one: &S::Set,
+        other: &S::Set,
         value: Affine,
     ) -> Result<(), Refused> {
         let guard = self.store.and(one, other)?;
         match cases.iter_mut().find(|(_, known)| *known == value) {
             Some((known, _)) => *known = self.store.or(known, &guard)?,
-            None if guard.is_empty() => {}
+            None if self.store.is_empty(&guard) => {}
             None => cases.push((guard, value)),
         }
         Ok(())
     }
 
     /// The valuations in which a register has a value at some time.
-    pub fn equals(&mut self, register: Register, time: Time, value: &Meaning) -> Result<Ndd, Refused> {
-        match (self.register(register, time), value) {
+    pub fn equals(
+        &mut self,
+        register: Register,
+        time: Time,
+        value: &Meaning<S::Set>,
+    ) -> Result<S::Set, Refused> {
+        match (self.register(register, time)?, value) {
             (Meaning::Bits(own), Meaning::Bits(bits)) => {
                 let mut all = self.store.constant(true);
                 for (&one, &other) in own.iter().zip(bits) {

@@ -24,10 +24,10 @@
 
 use super::hull::{congruence, equalities, forms, values};
 use super::registers::{Time, column, shown};
-use super::weight::{Relations, Weight};
+use super::weight::{Relations, Stop, Weight};
 use postbop_ir::{Op, Program, Type};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds, Term};
-use postbop_kit::pushdown::{Grown, Transition};
+use postbop_kit::pushdown::{Domain, Grown, Origin, Symbol, Transition};
 use std::rc::Rc;
 
 /// More valuations of bits than these are not told apart.
@@ -35,9 +35,9 @@ const MOST_CUBES: usize = 8;
 
 /// Part of a weight that came by one way.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct Piece<T> {
     way: u32,
-    set: Ndd,
+    set: T,
     grown: u32,
 }
 
@@ -50,6 +50,41 @@ pub struct Guess<'g> {
     pub thresholds: &'g [i64],
     /// How often a piece grows before it is extrapolated.
     pub delay: u32,
+}
+
+/// Relations between valuations with sums that are extrapolated, as a domain of weights.
+pub struct Guessing<'r, 'a> {
+    pub relations: Relations<'r, Ndds<'a>>,
+    pub guess: Guess<'r>,
+}
+
+impl Domain for Guessing<'_, '_> {
+    type Weight = Weight<Ndd>;
+    type Stop = Stop;
+
+    fn one(&mut self) -> Weight<Ndd> {
+        self.relations.one()
+    }
+    fn extend(&mut self, first: &Weight<Ndd>, then: &Weight<Ndd>) -> Result<Option<Weight<Ndd>>, Stop> {
+        self.relations.extend(first, then)
+    }
+    fn add(&mut self, one: &Weight<Ndd>, other: &Weight<Ndd>) -> Result<Weight<Ndd>, Stop> {
+        self.relations.add(one, other)
+    }
+    fn combine(
+        &mut self,
+        known: Option<&Weight<Ndd>>,
+        new: Weight<Ndd>,
+        origin: Origin,
+    ) -> Result<Option<Grown<Weight<Ndd>>>, Stop> {
+        match self.guess.extrapolates(origin.transition) {
+            true => Ok(self.guess.combine(&self.relations, known, new, origin.way)?),
+            false => self.relations.combine(known, new, origin),
+        }
+    }
+    fn enter(&mut self, caller: &Weight<Ndd>, symbol: Symbol) -> Result<Weight<Ndd>, Stop> {
+        self.relations.enter(caller, symbol)
+    }
 }
 
 /// The constants of a program, and their neighbours: bounds often end there.
@@ -71,25 +106,25 @@ pub fn thresholds(program: &Program) -> Vec<i64> {
 
 impl Guess<'_> {
     /// Whether sums of a transition are extrapolated.
-    pub fn extrapolates(&self, transition: Transition) -> bool {
+    fn extrapolates(&self, transition: Transition) -> bool {
         transition.symbol.is_none_or(|symbol| self.symbols.get(symbol as usize).is_some_and(|&yes| yes))
     }
 
     /// The sum of what is known and of a new weight, extrapolated if it came by this way a few times.
-    pub fn combine(
+    fn combine(
         &self,
-        relations: &Relations,
-        known: Option<&Weight>,
-        new: Weight,
+        relations: &Relations<Ndds>,
+        known: Option<&Weight<Ndd>>,
+        new: Weight<Ndd>,
         way: u32,
-    ) -> Result<Option<Grown<Weight>>, Interrupted> {
+    ) -> Result<Option<Grown<Weight<Ndd>>>, Interrupted> {
         let store = relations.store;
         let Some(known) = known else {
             let pieces = [Piece { way, set: new.set.clone(), grown: 0 }].into();
             let sum = Weight { pieces, ..new.clone() };
             return Ok((!new.set.is_empty()).then_some(Grown { sum, difference: new }));
         };
-        let writes = Relations::union(&known.writes, &new.writes);
+        let writes = Relations::<Ndds>::union(&known.writes, &new.writes);
         let (old, more) = (relations.padded(known, &writes)?, relations.padded(&new, &writes)?);
         if store.is_subset(&more, &old)? {
             return Ok(None);
@@ -121,7 +156,7 @@ impl Guess<'_> {
 
     /// A set around `both` with the constraints of `old`, as far as they are constraints of both; for each valuation of the bits by itself, if
     /// there are few.
-    fn widened(&self, relations: &Relations, old: &Ndd, both: &Ndd) -> Result<Ndd, Interrupted> {
+    fn widened(&self, relations: &Relations<Ndds>, old: &Ndd, both: &Ndd) -> Result<Ndd, Interrupted> {
         let store = relations.store;
         let is_number = |column: Column| {
             let register = relations.registers.owner(shown(column).0);

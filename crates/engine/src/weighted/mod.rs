@@ -1,10 +1,12 @@
-//! Room `engine/weighted`: programs with unbounded integers, by weighted pushdown systems.
+//! Room `engine/weighted`: programs as weighted pushdown systems, with unbounded integers and without.
 //!
 //! # Idea
 //!
-//! A program is a pushdown system whose rules carry relations between valuations (`system`, `weight`). Relations are number decision
-//! diagrams, so integers need no bound; what is bounded is bits of the same diagrams (`registers`, `formula`). Saturation finds all
-//! configurations that can be reached, with their valuations, and causes from which runs are found again (`trace`).
+//! A program is a pushdown system whose rules carry relations between valuations (`system`, `weight`). Saturation finds all
+//! configurations that can be reached, with their valuations, and causes from which runs are found again (`trace`, `outcomes`).
+//!
+//! Relations are diagrams of one of two kinds (`sets`). With number decision diagrams integers need no bound; what is bounded is bits of the same
+//! diagrams (`registers`, `formula`). A program in which everything is bounded has binary decision diagrams.
 //!
 //! With unbounded integers saturation need not end. Loops that add constants are taken any number of times at once (`rounds`); and in turn with exact saturation, with
 //! growing shares of work, it is tried with guesses that are inductive or grow (`guess`), which can show that a location is not
@@ -14,14 +16,22 @@
 //!
 //! # Paper
 //!
-//! \[ndd-moped\].
+//! \[ndd-moped\]; with binary decision diagrams this is the Moped that it starts from.
+//!
+//! # Cost
+//!
+//! Saturation hands every increase of a relation on along all rules that apply, so a loop whose rounds are all different costs a composition for each round. The order of
+//! columns stays as it is from the beginning to the end.
 
 mod cases;
 mod formula;
 mod guess;
 mod hull;
+mod outcomes;
+mod reached;
 mod registers;
 mod rounds;
+mod sets;
 mod summary;
 mod system;
 mod trace;
@@ -29,6 +39,7 @@ mod weight;
 
 pub use cases::Constraint;
 pub use postbop_kit::ndd::Compare;
+pub use reached::{Letter, Reached, reached};
 pub use summary::{Described, Extent, Summary, summary};
 
 use crate::budget::{Budget, Meter, Stopwatch};
@@ -38,13 +49,15 @@ use crate::engine::{Cycles, Engine, Finding, Listener, Unsupported, Wants, may_t
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use formula::Refused;
-use guess::Guess;
-use postbop_ir::{EdgeId, LocId, ProcId, Task};
+use guess::{Guess, Guessing};
+use postbop_ir::{EdgeId, Expr, LocId, Op, ProcId, Program, Task, Type};
 use postbop_kit::ndd::Ndds;
-use postbop_kit::pushdown::{Automaton, Saturation, System, Transition, Watch};
+use postbop_kit::pushdown::{Automaton, Domain, Saturation, System, Transition, Watch};
 use registers::{Register, Registers};
 use rustc_hash::FxHashMap as HashMap;
+use sets::{Bdds, Sets};
 use std::cell::Cell;
+use std::rc::Rc;
 use system::Model;
 use weight::{Calls, Relations, Stop, Weight};
 
@@ -70,36 +83,76 @@ impl Engine for Weighted {
             ));
         }
         match Registers::needed(task.program) {
-            slots if slots > MOST_SLOTS => Err(Unsupported(format!(
-                "{slots} bits and integers with `weighted`, which takes {MOST_SLOTS}"
+            slots if slots > MOST_SLOTS && has_integers(task.program) => Err(Unsupported(format!(
+                "{slots} bits and integers in one procedure with `weighted`, which takes {MOST_SLOTS}"
             ))),
             _ => Ok(()),
         }
     }
 
     fn check(&self, task: &Task, _: &Prepared, budget: &Budget, listener: &mut dyn Listener) -> Stats {
-        let mut stopwatch = Stopwatch::start();
         let pulse = Pulse::new(listener);
         let beat = |work| pulse.beat(work);
         let meter = Meter::new(budget, &beat);
         let share = Share { left: Cell::new(u64::MAX), meter: &meter };
-        let goes_on = |work| share.goes_on(work);
-        let store = Ndds::new(&goes_on);
-        let mut model = Model::new(task.program, &store);
+        let writing = Cell::new(false);
+        let may_write = || writing.get().then(|| budget.check_writing().is_ok());
+        let spend = |work| may_write().unwrap_or_else(|| share.goes_on(work));
+        let answer = Answer { task, budget, pulse: &pulse, meter: &meter, spend: &spend, writing: &writing };
+        match has_integers(task.program) {
+            true => answer.with(&Ndds::new(&spend), |search| search.in_turns(&share)),
+            false => {
+                let goes_on = |bytes| may_write().unwrap_or_else(|| meter.allows(bytes));
+                answer.with(&Bdds::new(goes_on), |search| search.exhaust(&meter))
+            }
+        }
+    }
+}
+
+/// Whether a program has unbounded integers.
+fn has_integers(program: &Program) -> bool {
+    let results = program.procs().iter().flat_map(|proc| proc.results.iter().copied());
+    program.vars().iter().map(|var| var.ty).chain(results).any(|ty| ty == Type::Integer)
+        || program.edges().iter().any(|edge| edge.action.exprs().any(mentions_integers))
+}
+
+/// Whether an expression has a part that is an unbounded integer, though no variable is.
+fn mentions_integers(expr: &Expr) -> bool {
+    expr.code.iter().any(|op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer)))
+}
+
+/// A task that is being answered.
+struct Answer<'e> {
+    task: &'e Task<'e>,
+    budget: &'e Budget,
+    pulse: &'e Pulse<'e>,
+    meter: &'e Meter<'e>,
+    /// Counts work that diagrams do not ask about, and says whether it may go on.
+    spend: &'e dyn Fn(u64) -> bool,
+    /// Whether traces are being written, for which there is some more room.
+    writing: &'e Cell<bool>,
+}
+
+impl Answer<'_> {
+    /// Answers with sets of some kind, after a search that says why it was stopped, if it was.
+    fn with<S: Sets>(&self, store: &S, run: impl FnOnce(&mut Search<S>) -> Option<Why>) -> Stats {
+        let Answer { task, budget, meter, mut pulse, .. } = *self;
+        let mut stopwatch = Stopwatch::start();
+        let mut model = Model::new(task.program, store);
         let system = match model.rules() {
             Ok(system) => system,
             Err(refused) => {
-                refuse(task, refused, &meter, budget, &mut &pulse);
+                refuse(task, refused, meter, budget, &mut pulse);
                 return Stats::default();
             }
         };
         stopwatch.lap("prepare_us");
-        let mut search = Search::new(task, &model, &system);
-        let stopped = search.run(&share);
+        let mut search = Search::new(task, &model, &system, self.spend);
+        let stopped = run(&mut search);
         stopwatch.lap("search_us");
         let Search { exact, tracker, scopes, guesses, grown, .. } = search;
         if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
-            share.left.set(u64::MAX);
+            self.writing.set(true);
             let relations = relations(&model, &scopes);
             let write = |reached: Transition| {
                 let Transition { from, symbol, to } = reached;
@@ -107,10 +160,10 @@ impl Engine for Weighted {
                 let why = || budget.check_writing().err().unwrap_or_else(|| meter.why());
                 trace::trace(&model, &relations, &exact, number, budget, why)
             };
-            tracker.tell(stopped, write, &mut &pulse);
+            tracker.tell(stopped, write, &mut pulse);
         }
         stopwatch.lap("trace_us");
-        let largest = exact.automaton.transitions().map(|(_, weight)| weight.set.size()).max();
+        let largest = exact.automaton.transitions().map(|(_, weight)| store.size(&weight.set)).max();
         let mut stats = Stats::from([
             ("rules", system.rules().len() as u64),
             ("loops", model.rounds.len() as u64),
@@ -157,23 +210,22 @@ impl Share<'_, '_> {
 }
 
 /// Relations without guesses, for what procedures are called with.
-fn relations<'r, 'a>(model: &'r Model<'r, 'a>, scopes: &'r [Vec<Register>]) -> Relations<'r, 'a> {
-    let (store, registers) = (model.store(), &model.registers);
-    Relations { store, registers, scopes, calls: Calls::Restricted, guess: None }
+fn relations<'r, S: Sets>(model: &'r Model<'r, S>, scopes: &'r [Vec<Register>]) -> Relations<'r, S> {
+    Relations { store: model.store(), registers: &model.registers, scopes, calls: Calls::Restricted }
 }
 
-/// Saturation: exact, and in turn with that for every call, and with guesses.
-struct Search<'s, 'a> {
-    model: &'s Model<'s, 'a>,
-    system: &'s System<Weight>,
+/// Saturation: exact, and of unbounded integers in turn with that for every call, and with guesses.
+struct Search<'s, S: Sets> {
+    model: &'s Model<'s, S>,
+    system: &'s System<Weight<S::Set>>,
     scopes: Vec<Vec<Register>>,
-    order: Vec<u32>,
+    order: Rc<[u32]>,
     /// For each symbol whether cycles of dependencies pass there.
     heads: Vec<bool>,
-    thresholds: Vec<i64>,
-    exact: Saturation<Weight>,
+    exact: Saturation<Weight<S::Set>>,
     tracker: TargetTracker<Transition>,
     task: &'s Task<'s>,
+    spend: &'s dyn Fn(u64) -> bool,
     guesses: u64,
     grown: u64,
 }
@@ -182,8 +234,13 @@ struct Search<'s, 'a> {
 const FIRST_TURN: u64 = 200_000;
 const GROWTH: u64 = 3;
 
-impl<'s, 'a> Search<'s, 'a> {
-    fn new(task: &'s Task<'s>, model: &'s Model<'s, 'a>, system: &'s System<Weight>) -> Self {
+impl<'s, S: Sets> Search<'s, S> {
+    fn new(
+        task: &'s Task<'s>,
+        model: &'s Model<'s, S>,
+        system: &'s System<Weight<S::Set>>,
+        spend: &'s dyn Fn(u64) -> bool,
+    ) -> Self {
         let (order, heads) = order(model);
         Search {
             model,
@@ -191,33 +248,70 @@ impl<'s, 'a> Search<'s, 'a> {
             scopes: model.entries(),
             order,
             heads,
-            thresholds: guess::thresholds(task.program),
             exact: start(model, model.program.main()),
             tracker: TargetTracker::new(task),
             task,
+            spend,
             guesses: 0,
             grown: 0,
         }
     }
 
+    fn watcher(&self, tracker: TargetTracker<Transition>) -> Watcher<'s, S> {
+        Watcher {
+            model: self.model,
+            order: Rc::clone(&self.order),
+            tracker,
+            spend: self.spend,
+            grown: 0,
+            turns: 0,
+        }
+    }
+
+    /// Goes on with exact saturation.
+    fn go_on(&mut self) -> Result<(), Stop> {
+        loop {
+            let tracker = std::mem::replace(&mut self.tracker, TargetTracker::new(self.task));
+            let mut watcher = self.watcher(tracker);
+            let relations = &mut relations(self.model, &self.scopes);
+            let outcome = self.exact.run(relations, self.system, &mut watcher);
+            self.tracker = watcher.tracker;
+            self.grown += watcher.grown;
+            if outcome != Err(Stop::Full) {
+                return outcome;
+            }
+            let rules = self.system.rules().iter().map(|rule| &rule.weight.set);
+            let sums = self.exact.automaton.transitions().map(|(_, weight)| &weight.set);
+            let increments = self.exact.increments.iter().flatten();
+            let differences = increments.map(|increment| &increment.difference.set);
+            self.model.store().keep(rules.chain(sums).chain(differences));
+        }
+    }
+
     /// Goes on until every query is decided; or why it was stopped before.
-    fn run(&mut self, share: &Share) -> Option<Why> {
+    fn exhaust(&mut self, meter: &Meter) -> Option<Why> {
+        match self.go_on() {
+            Ok(()) | Err(Stop::Over) => None,
+            Err(_) => Some(meter.why()),
+        }
+    }
+}
+
+impl<'a> Search<'_, Ndds<'a>> {
+    /// Goes on, in turn with guesses, until every query is decided; or why it was stopped before.
+    fn in_turns(&mut self, share: &Share) -> Option<Why> {
+        let thresholds = guess::thresholds(self.task.program);
         let mut turn = FIRST_TURN;
         for delay in 2.. {
             share.left.set(turn);
-            let relations = &mut relations(self.model, &self.scopes);
-            let tracker = std::mem::replace(&mut self.tracker, TargetTracker::new(self.task));
-            let mut watcher = Watcher { model: self.model, order: &self.order, tracker, grown: self.grown };
-            let outcome = self.exact.run(relations, self.system, &mut watcher);
-            (self.tracker, self.grown) = (watcher.tracker, watcher.grown);
-            match outcome {
+            match self.go_on() {
                 Ok(()) | Err(Stop::Over) => return None,
-                Err(Stop::Interrupted) if !share.is_spent() => return Some(share.meter.why()),
-                Err(Stop::Interrupted) => {}
+                Err(_) if !share.is_spent() => return Some(share.meter.why()),
+                Err(_) => {}
             }
             for calls in [Calls::Restricted, Calls::Unrestricted] {
                 share.left.set(turn);
-                if self.is_closed(calls, delay) {
+                if self.is_closed(calls, delay, &thresholds) {
                     return None;
                 }
                 if !share.meter.goes_on(0) {
@@ -231,14 +325,13 @@ impl<'s, 'a> Search<'s, 'a> {
 
     /// Saturates with guesses, from the beginning. Whether it ended without reaching a target that was not reached exactly: then
     /// no run reaches one.
-    fn is_closed(&mut self, calls: Calls, delay: u32) -> bool {
+    fn is_closed(&mut self, calls: Calls, delay: u32, thresholds: &[i64]) -> bool {
         self.guesses += 1;
-        let guess = Guess { symbols: &self.heads, thresholds: &self.thresholds, delay };
-        let relations = &mut Relations { calls, guess: Some(guess), ..relations(self.model, &self.scopes) };
+        let guess = Guess { symbols: &self.heads, thresholds, delay };
+        let relations = Relations { calls, ..relations(self.model, &self.scopes) };
         let mut saturation = start(self.model, self.model.program.main());
-        let tracker = TargetTracker::new(self.task);
-        let mut watcher = Watcher { model: self.model, order: &self.order, tracker, grown: 0 };
-        let ended = saturation.run(relations, self.system, &mut watcher) == Ok(());
+        let mut watcher = self.watcher(TargetTracker::new(self.task));
+        let ended = saturation.run(&mut Guessing { relations, guess }, self.system, &mut watcher) == Ok(());
         let guessed = watcher.tracker;
         let closed = ended && self.tracker.open().all(|query| guessed.open().any(|other| other == query));
         if closed {
@@ -249,7 +342,7 @@ impl<'s, 'a> Search<'s, 'a> {
 }
 
 /// A procedure at its start, with nothing below it on the stack, which ends at state 1.
-fn start(model: &Model, proc: ProcId) -> Saturation<Weight> {
+fn start<S: Sets>(model: &Model<S>, proc: ProcId) -> Saturation<Weight<S::Set>> {
     let mut start = Automaton::new(1);
     let end = start.state();
     start.accept(end);
@@ -259,12 +352,18 @@ fn start(model: &Model, proc: ProcId) -> Saturation<Weight> {
 }
 
 /// Sees which locations are reached, and decides which transition is next.
-struct Watcher<'w, 'a> {
-    model: &'w Model<'w, 'a>,
-    order: &'w [u32],
+struct Watcher<'w, S: Sets> {
+    model: &'w Model<'w, S>,
+    order: Rc<[u32]>,
     tracker: TargetTracker<Transition>,
+    spend: &'w dyn Fn(u64) -> bool,
     grown: u64,
+    turns: u64,
 }
+
+/// How much work a turn is, besides that of its diagrams, and how many turns there are between two questions whether to go on.
+const TURN: u64 = 64;
+const TURNS: u64 = 256;
 
 /// So many increments of a transition count as one when transitions are ranked.
 const PATIENCE: usize = 4;
@@ -275,9 +374,17 @@ fn rank(order: &[u32], transition: Transition, increments: usize) -> u64 {
     ((increments / PATIENCE) as u64) << 32 | u64::from(place.unwrap_or(0))
 }
 
-impl<'r, 'a> Watch<Relations<'r, 'a>> for Watcher<'_, '_> {
+impl<S: Sets, D: Domain<Stop = Stop>> Watch<D> for Watcher<'_, S> {
     fn rank(&self, transition: Transition, increments: usize) -> u64 {
-        rank(self.order, transition, increments)
+        rank(&self.order, transition, increments)
+    }
+
+    fn turn(&mut self, _: Transition) -> Result<(), Stop> {
+        self.turns += 1;
+        if self.turns.is_multiple_of(TURNS) && !(self.spend)(TURNS * TURN) {
+            return Err(Stop::Interrupted);
+        }
+        if self.model.store().is_full() { Err(Stop::Full) } else { Ok(()) }
     }
 
     fn grown(&mut self, transition: Transition) -> Result<(), Stop> {
@@ -295,7 +402,7 @@ impl<'r, 'a> Watch<Relations<'r, 'a>> for Watcher<'_, '_> {
 
 /// For each location its place in an order in which callees come before callers, and locations after those that lead to them, but for
 /// loops; and for each symbol whether it is the head of a loop, or starts a procedure.
-fn order(model: &Model) -> (Vec<u32>, Vec<bool>) {
+fn order<S: Sets>(model: &Model<S>) -> (Rc<[u32]>, Vec<bool>) {
     let program = model.program;
     let mut place = vec![0; program.locs().len()];
     let mut heads = vec![false; model.back(EdgeId(0)) as usize];
@@ -335,5 +442,5 @@ fn order(model: &Model) -> (Vec<u32>, Vec<bool>) {
             next += 1;
         }
     }
-    (place, heads)
+    (place.into(), heads)
 }

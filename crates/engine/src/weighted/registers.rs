@@ -12,6 +12,7 @@
 
 use crate::encode::affinity::{order, ties};
 use crate::encode::columns::Nodes;
+use crate::encode::scope::Scopes;
 use postbop_ir::{Id, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::ndd::Column;
 use rustc_hash::FxHashMap as HashMap;
@@ -73,12 +74,21 @@ impl Registers {
         registers
     }
 
-    /// How many slots the registers of a program need.
+    /// How many slots one relation of a program can speak of: those of the globals that a procedure can touch, of its locals, and of what is passed to it and
+    /// to one procedure that it calls, and back.
     pub fn needed(program: &Program) -> u64 {
-        let params = program.procs().iter().flat_map(|proc| proc.params());
-        let vars = program.vars().iter().map(|var| var.ty).chain(params.map(|&var| program.vars()[var].ty));
-        let results = program.procs().iter().flat_map(|proc| proc.results.iter().copied());
-        vars.chain(results).map(|ty| u64::from(width(ty))).sum()
+        let scopes = Scopes::new(program);
+        let widths =
+            |vars: &[VarId]| -> u64 { vars.iter().map(|&var| width_of(program.vars()[var].ty)).sum() };
+        let passed = |proc: ProcId| -> u64 {
+            let data = &program.procs()[proc];
+            widths(data.params()) + data.results.iter().map(|&ty| width_of(ty)).sum::<u64>()
+        };
+        let of_proc = |(id, callees): (ProcId, &Vec<ProcId>)| {
+            let called = callees.iter().map(|&callee| passed(callee)).max().unwrap_or(0);
+            widths(scopes.globals(id)) + widths(&program.procs()[id].locals) + passed(id) + called
+        };
+        program.callees().pairs().map(of_proc).max().unwrap_or(0)
     }
 
     /// Gives slots to registers, which come in this order.
@@ -144,6 +154,10 @@ impl Registers {
 /// How many slots a value has.
 fn width(ty: Type) -> u32 {
     ty.bits().map_or(1, u32::from)
+}
+
+fn width_of(ty: Type) -> u64 {
+    u64::from(width(ty))
 }
 
 /// All registers, those that are tied close to each other.

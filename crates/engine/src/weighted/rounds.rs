@@ -13,28 +13,30 @@
 //! \[boigelot-acceleration\]. # Departures: for one edge at a time; whether it is such a loop is read off its diagram.
 
 use super::registers::{Register, Registers, Time, column, shown};
+use super::sets::Sets;
 use super::weight::Weight;
 use postbop_ir::Type;
-use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds};
+use postbop_kit::ndd::{Column, Compare, Interrupted};
 
 /// A loop that adds constants.
-pub struct Rounds {
+pub struct Rounds<T> {
     /// The relation of one or more rounds.
-    pub weight: Weight,
+    pub weight: Weight<T>,
     /// What one round adds to which number.
     pub added: Vec<(Register, i64)>,
 }
 
 /// The constants that a relation adds to the numbers it writes; none if it does something else.
-fn added(
-    store: &Ndds,
+fn added<S: Sets>(
+    store: &S,
     registers: &Registers,
-    weight: &Weight,
+    weight: &Weight<S::Set>,
 ) -> Result<Option<Vec<(Register, i64)>>, Interrupted> {
     let numbers = weight.writes.iter().all(|&register| registers.ty(register) == Type::Integer);
-    let Some(member) = weight.set.member().filter(|_| numbers && !weight.writes.is_empty()) else {
+    if !numbers || weight.writes.is_empty() {
         return Ok(None);
-    };
+    }
+    let Some(member) = store.member(&weight.set) else { return Ok(None) };
     let mut all = Vec::new();
     for &register in weight.writes.iter() {
         let [old, new] = columns(registers, register);
@@ -51,7 +53,11 @@ fn added(
 
 /// The relation of one or more rounds; none if the relation of one round adds something else than constants, or if its guard
 /// is not convex in that direction.
-pub fn rounds(store: &Ndds, registers: &Registers, weight: &Weight) -> Result<Option<Rounds>, Interrupted> {
+pub fn rounds<S: Sets>(
+    store: &S,
+    registers: &Registers,
+    weight: &Weight<S::Set>,
+) -> Result<Option<Rounds<S::Set>>, Interrupted> {
     let Some(added) = added(store, registers, weight)? else { return Ok(None) };
     let count = column(registers.slots(), Time::Old);
     let written = |column: Column| {
@@ -59,12 +65,17 @@ pub fn rounds(store: &Ndds, registers: &Registers, weight: &Weight) -> Result<Op
         column != count && time == Time::New && weight.writes(registers.owner(slot))
     };
     let guard = store.project(&weight.set, written)?;
-    let ahead = store.relabel(&guard, |at| {
-        let (slot, time) = shown(at);
-        if weight.writes(registers.owner(slot)) { column(slot, Time::New) } else { column(slot, time) }
-    });
+    let mut ahead: Vec<(Column, Column)> = added
+        .iter()
+        .map(|&(register, _)| {
+            let [old, new] = columns(registers, register);
+            (old, new)
+        })
+        .collect();
+    ahead.sort_unstable();
+    let ahead = store.relabel(&guard, &ahead)?;
     // The new values, when so many rounds more than `count` were taken.
-    let moved = |more: i64| -> Result<Ndd, Interrupted> {
+    let moved = |more: i64| -> Result<S::Set, Interrupted> {
         let mut all = store.constant(true);
         for &(register, constant) in &added {
             let [old, new] = columns(registers, register);
@@ -75,17 +86,18 @@ pub fn rounds(store: &Ndds, registers: &Registers, weight: &Weight) -> Result<Op
     };
     let at_least = |least: i64| store.linear(&[(-1, count)], Compare::AtMost(-least));
     // Where the guard holds after so many rounds more than `count`.
-    let later = |more: i64| -> Result<Ndd, Interrupted> {
+    let later = |more: i64| -> Result<S::Set, Interrupted> {
         store.project(&store.and(&moved(more)?, &ahead)?, written)
     };
     let once = store.linear(&[(1, count)], Compare::Equal(1))?;
     let next = store.project(&store.and(&later(0)?, &once)?, |column| column == count)?;
     let again = store.project(&store.and(&later(0)?, &at_least(2)?)?, |column| column == count)?;
     let left = store.minus(&guard, &next)?;
-    if !store.and(&left, &again)?.is_empty() {
+    if !store.is_empty(&store.and(&left, &again)?) {
         return Ok(None);
     }
-    let all = store.all([&guard, &later(-1)?, &at_least(1)?, &moved(0)?])?;
+    let range = store.and(&later(-1)?, &at_least(1)?)?;
+    let all = store.and(&store.and(&guard, &range)?, &moved(0)?)?;
     let set = store.project(&all, |column| column == count)?;
     Ok(Some(Rounds { weight: Weight { set, ..weight.clone() }, added }))
 }

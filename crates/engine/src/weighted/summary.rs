@@ -15,7 +15,7 @@
 
 use super::cases::{Constraint, Cover};
 use super::formula::Refused;
-use super::guess::{self, Guess};
+use super::guess::{self, Guess, Guessing};
 use super::registers::{Register, Registers, Time, column, shown as slot_of};
 use super::system::Model;
 use super::weight::{Calls, Relations, Stop, Weight};
@@ -24,8 +24,9 @@ use crate::budget::{Budget, Meter};
 use crate::verdict::Why;
 use postbop_ir::{ProcId, Program, Type, VarId};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds};
-use postbop_kit::pushdown::{Saturation, System, Transition, Watch};
+use postbop_kit::pushdown::{Domain, Saturation, System, Transition, Watch};
 use std::cell::Cell;
+use std::rc::Rc;
 
 /// How many members are shown of a set that is not described.
 const MEMBERS: usize = 5;
@@ -86,7 +87,7 @@ pub fn summary(program: &Program, proc: ProcId, budget: &Budget) -> Result<Summa
     let goes_on = |work| shares[phase.get()].goes_on(work);
     let store = Ndds::new(&goes_on);
     if Registers::needed(program) > MOST_SLOTS {
-        return Err(Why::Unsupported(format!("more than {MOST_SLOTS} bits and integers")));
+        return Err(Why::Unsupported(format!("more than {MOST_SLOTS} bits and integers in one procedure")));
     }
     let mut model = Model::new(program, &store);
     model.observe(proc);
@@ -112,13 +113,14 @@ pub fn summary(program: &Program, proc: ProcId, budget: &Budget) -> Result<Summa
 
 /// A register at some time, to be shown.
 #[derive(Clone)]
-struct Shown {
-    register: Register,
-    time: Time,
-    name: String,
+pub(super) struct Shown {
+    pub register: Register,
+    pub time: Time,
+    pub name: String,
 }
 
-fn inputs(model: &Model, proc: ProcId) -> Vec<Shown> {
+/// The parameters of a procedure, and the globals that it can touch, when it is entered.
+pub(super) fn inputs(model: &Model<Ndds>, proc: ProcId) -> Vec<Shown> {
     let program = model.program;
     let params = program.procs()[proc].params().iter().zip(model.registers.args(proc));
     let params = params.map(|(&param, &register)| (register, param));
@@ -130,7 +132,7 @@ fn inputs(model: &Model, proc: ProcId) -> Vec<Shown> {
     params.chain(globals).map(shown).collect()
 }
 
-fn outputs(model: &Model, proc: ProcId, writes: &[Register]) -> Vec<Shown> {
+fn outputs(model: &Model<Ndds>, proc: ProcId, writes: &[Register]) -> Vec<Shown> {
     let results = model.registers.results(proc);
     let named = |(at, &register): (usize, &Register)| {
         let name = if results.len() == 1 { "result".to_owned() } else { format!("result{}", at + 1) };
@@ -146,18 +148,18 @@ fn outputs(model: &Model, proc: ProcId, writes: &[Register]) -> Vec<Shown> {
 
 /// Saturation from the start of a procedure, in turns.
 struct Search<'s, 'a> {
-    model: &'s Model<'s, 'a>,
-    system: &'s System<Weight>,
+    model: &'s Model<'s, Ndds<'a>>,
+    system: &'s System<Weight<Ndd>>,
     proc: ProcId,
     scopes: Vec<Vec<Register>>,
-    order: Vec<u32>,
+    order: Rc<[u32]>,
     heads: Vec<bool>,
     thresholds: Vec<i64>,
-    exact: [(Calls, Saturation<Weight>); 2],
+    exact: [(Calls, Saturation<Weight<Ndd>>); 2],
 }
 
 impl<'s, 'a> Search<'s, 'a> {
-    fn new(model: &'s Model<'s, 'a>, system: &'s System<Weight>, proc: ProcId) -> Self {
+    fn new(model: &'s Model<'s, Ndds<'a>>, system: &'s System<Weight<Ndd>>, proc: ProcId) -> Self {
         let (order, heads) = order(model);
         Search {
             model,
@@ -172,16 +174,16 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The relation that was found, which is none if it is empty, and how it compares with the summary.
-    fn run(&mut self, share: &Share) -> (Option<Weight>, Extent) {
+    fn run(&mut self, share: &Share) -> (Option<Weight<Ndd>>, Extent) {
         let mut turn = FIRST_TURN;
-        let mut guessed: Option<(Weight, u32)> = None;
+        let mut guessed: Option<(Weight<Ndd>, u32)> = None;
         for round in 0.. {
             let relations = relations(self.model, &self.scopes);
             let plain = &Ranked { order: &self.order };
             for at in 0..self.exact.len() {
                 share.left.set(turn);
                 let (calls, saturation) = &mut self.exact[at];
-                let relations = &mut Relations { calls: *calls, guess: None, ..relations };
+                let relations = &mut Relations { calls: *calls, ..relations };
                 if saturation.run(relations, self.system, &mut &*plain) == Ok(()) {
                     return (self.end(&self.exact[at].1), Extent::Exact);
                 }
@@ -213,7 +215,7 @@ impl<'s, 'a> Search<'s, 'a> {
     /// kept with the round in which the first was found. Whether the procedure does not return.
     fn guess(
         &self,
-        known: &mut Option<(Weight, u32)>,
+        known: &mut Option<(Weight<Ndd>, u32)>,
         round: u32,
         turn: u64,
         share: &Share,
@@ -222,18 +224,18 @@ impl<'s, 'a> Search<'s, 'a> {
             share.left.set(turn);
             let guess = Guess { symbols: &self.heads, thresholds: &self.thresholds, delay: round + 2 };
             let relations = relations(self.model, &self.scopes);
-            let relations = &mut Relations { calls, guess: Some(guess), ..relations };
+            let domain = &mut Guessing { relations: Relations { calls, ..relations }, guess };
             let mut saturation = start(self.model, self.proc);
-            if saturation.run(relations, self.system, &mut &Ranked { order: &self.order }) != Ok(()) {
+            if saturation.run(domain, self.system, &mut &Ranked { order: &self.order }) != Ok(()) {
                 continue;
             }
             let Some(found) = self.end(&saturation) else { return Ok(true) };
             let (both, since) = match known.as_ref() {
                 None => (Weight::new(found.set, found.writes), round),
                 Some((weight, since)) => {
-                    let writes = Relations::union(&found.writes, &weight.writes);
-                    let [one, other] = [&found, weight].map(|one| relations.padded(one, &writes));
-                    (Weight::new(relations.store.and(&one?, &other?)?, writes), *since)
+                    let writes = Relations::<Ndds>::union(&found.writes, &weight.writes);
+                    let [one, other] = [&found, weight].map(|one| domain.relations.padded(one, &writes));
+                    (Weight::new(self.model.store().and(&one?, &other?)?, writes), *since)
                 }
             };
             *known = Some((both, since));
@@ -242,18 +244,18 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// The relation with which the procedure has returned so far.
-    fn end(&self, saturation: &Saturation<Weight>) -> Option<Weight> {
+    fn end(&self, saturation: &Saturation<Weight<Ndd>>) -> Option<Weight<Ndd>> {
         let main = self.proc == self.model.program.main();
         let exit = main.then(|| self.model.program.procs()[self.proc].exit.0);
         saturation.automaton.weight(0, exit, 1).cloned()
     }
 
     /// Whether a relation that contains the summary was found exactly.
-    fn is_reached(&self, weight: &Weight) -> Result<bool, Interrupted> {
+    fn is_reached(&self, weight: &Weight<Ndd>) -> Result<bool, Interrupted> {
         let relations = relations(self.model, &self.scopes);
         for (_, saturation) in &self.exact {
             let Some(found) = self.end(saturation) else { continue };
-            let writes = Relations::union(&found.writes, &weight.writes);
+            let writes = Relations::<Ndds>::union(&found.writes, &weight.writes);
             let [found, all] = [&found, weight].map(|one| relations.padded(one, &writes));
             if relations.store.is_subset(&all?, &found?)? {
                 return Ok(true);
@@ -263,7 +265,7 @@ impl<'s, 'a> Search<'s, 'a> {
     }
 
     /// What the budget leaves: a relation that contains the summary, or the larger part of it.
-    fn so_far(&self, guessed: Option<(Weight, u32)>, share: &Share) -> (Option<Weight>, Extent) {
+    fn so_far(&self, guessed: Option<(Weight<Ndd>, u32)>, share: &Share) -> (Option<Weight<Ndd>>, Extent) {
         if let Some((weight, _)) = guessed {
             return (Some(weight), Extent::AtMost);
         }
@@ -274,13 +276,16 @@ impl<'s, 'a> Search<'s, 'a> {
 }
 
 /// Transitions in the order of control flow.
-struct Ranked<'r> {
-    order: &'r [u32],
+pub(super) struct Ranked<'r> {
+    pub order: &'r [u32],
 }
 
-impl<'r, 'a> Watch<Relations<'r, 'a>> for &Ranked<'_> {
+impl<D: Domain<Stop = Stop>> Watch<D> for &Ranked<'_> {
     fn rank(&self, transition: Transition, increments: usize) -> u64 {
         rank(self.order, transition, increments)
+    }
+    fn turn(&mut self, _: Transition) -> Result<(), Stop> {
+        Ok(())
     }
     fn grown(&mut self, _: Transition) -> Result<(), Stop> {
         Ok(())
@@ -288,7 +293,7 @@ impl<'r, 'a> Watch<Relations<'r, 'a>> for &Ranked<'_> {
 }
 
 /// What can be told of a set, as far as some registers go.
-fn described(model: &Model, set: &Ndd, shown: &[Shown]) -> Described {
+pub(super) fn described(model: &Model<Ndds>, set: &Ndd, shown: &[Shown]) -> Described {
     let names: Vec<String> = shown.iter().map(|one| one.name.clone()).collect();
     let mut told = Described { cases: None, names, members: Vec::new(), dot: String::new() };
     // Whatever is not done in time is left out.
@@ -296,7 +301,12 @@ fn described(model: &Model, set: &Ndd, shown: &[Shown]) -> Described {
     told
 }
 
-fn describe(model: &Model, set: &Ndd, shown: &[Shown], told: &mut Described) -> Result<(), Interrupted> {
+fn describe(
+    model: &Model<Ndds>,
+    set: &Ndd,
+    shown: &[Shown],
+    told: &mut Described,
+) -> Result<(), Interrupted> {
     let (store, registers) = (model.store(), &model.registers);
     let is_shown = |at: Column| {
         let (slot, time) = slot_of(at);

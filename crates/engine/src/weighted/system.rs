@@ -15,12 +15,13 @@
 use super::formula::{Formulas, Refused};
 use super::registers::{Register, Registers, Time, shown};
 use super::rounds::{Rounds, rounds};
+use super::sets::Sets;
 use super::weight::Weight;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::{Action, EdgeId, Expr, Id, LocId, ProcId, Program, Type, VarId};
 use postbop_kit::bits;
-use postbop_kit::ndd::{Column, Ndd, Ndds};
+use postbop_kit::ndd::Column;
 use postbop_kit::pushdown::{Push, Rule, Symbol, System};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -37,29 +38,33 @@ pub enum Move {
     Rounds(EdgeId),
 }
 
-/// A relation whose choices are still there.
-pub struct Open {
-    pub weight: Weight,
+/// A relation from which new values that do not matter are not projected away.
+pub struct Open<T> {
+    pub weight: Weight<T>,
+    /// The conjuncts with choices, from which the choices are not projected away. No two have a choice in common.
+    pub parts: Vec<T>,
+    /// The registers whose old values mean nothing.
+    pub dead: Vec<Register>,
     /// The type and the first column of each choice, in their order.
     pub choices: Vec<(Type, Column)>,
 }
 
 /// The symbols and rules of a program.
-pub struct Model<'m, 'a> {
+pub struct Model<'m, S: Sets> {
     pub program: &'m Program,
     pub registers: Registers,
     pub scopes: Scopes,
     live: Live,
-    store: &'m Ndds<'a>,
+    store: &'m S,
     /// For each rule what it stands for.
     pub moves: Vec<Move>,
     /// The loops of one edge that are taken any number of times at once.
-    pub rounds: HashMap<EdgeId, Rounds>,
+    pub rounds: HashMap<EdgeId, Rounds<S::Set>>,
 }
 
-impl<'m, 'a> Model<'m, 'a> {
+impl<'m, S: Sets> Model<'m, S> {
     /// The symbols of a program; no rules yet.
-    pub fn new(program: &'m Program, store: &'m Ndds<'a>) -> Self {
+    pub fn new(program: &'m Program, store: &'m S) -> Self {
         let scopes = Scopes::new(program);
         let live = Live::new(program, &scopes);
         Model {
@@ -76,6 +81,11 @@ impl<'m, 'a> Model<'m, 'a> {
     /// Says that what a procedure leaves behind matters, and not only what the program goes on to read.
     pub fn observe(&mut self, proc: ProcId) {
         self.live = Live::observed(self.program, &self.scopes, proc);
+    }
+
+    /// Says that every value matters everywhere.
+    pub fn observe_all(&mut self) {
+        self.live = Live::full(self.program, &self.scopes);
     }
 
     /// The symbol with which a procedure is entered.
@@ -116,7 +126,7 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// The rules of all procedures and edges.
-    pub fn rules(&mut self) -> Result<System<Weight>, Refused> {
+    pub fn rules(&mut self) -> Result<System<Weight<S::Set>>, Refused> {
         let mut rules = Vec::new();
         let procs = self.program.procs().ids().map(Move::Enter);
         let edges = self.program.edges().ids().flat_map(|edge| {
@@ -162,22 +172,24 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// The relation of a rule, whatever its choices are.
-    fn closed(&self, step: Move) -> Result<Weight, Refused> {
+    fn closed(&self, step: Move) -> Result<Weight<S::Set>, Refused> {
         Ok(self.relation(step, true)?.weight)
     }
 
-    /// The relation of a rule with its choices.
-    pub fn open(&self, step: Move) -> Result<Open, Refused> {
+    /// The relation of a rule, with its choices in parts.
+    pub fn open(&self, step: Move) -> Result<Open<S::Set>, Refused> {
         self.relation(step, false)
     }
 
-    fn relation(&self, step: Move, closed: bool) -> Result<Open, Refused> {
+    fn relation(&self, step: Move, closed: bool) -> Result<Open<S::Set>, Refused> {
         if let Move::Rounds(edge) = step {
-            return Ok(Open { weight: self.rounds[&edge].weight.clone(), choices: Vec::new() });
+            let weight = self.rounds[&edge].weight.clone();
+            return Ok(Open { weight, parts: Vec::new(), dead: Vec::new(), choices: Vec::new() });
         }
         let mut relation = Relation {
             formulas: Formulas::new(self.store, &self.registers),
             set: self.store.constant(true),
+            parts: Vec::new(),
             writes: Vec::new(),
             forgets: Vec::new(),
             havocs: Vec::new(),
@@ -212,7 +224,7 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// The relation of an edge; of a call, up to the call.
-    fn act(&self, relation: &mut Relation, id: EdgeId) -> Result<(), Refused> {
+    fn act(&self, relation: &mut Relation<S>, id: EdgeId) -> Result<(), Refused> {
         let edge = &self.program.edges()[id];
         let proc = self.program.locs()[edge.from].proc;
         let dead =
@@ -248,7 +260,7 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// Forgets the locals that are not live at a location, and makes such globals arbitrary.
-    fn forget_dead(&self, relation: &mut Relation, loc: LocId) {
+    fn forget_dead(&self, relation: &mut Relation<S>, loc: LocId) {
         let proc = self.program.locs()[loc].proc;
         let dead = |var: &&VarId| !self.is_live(**var, loc);
         let locals = self.program.procs()[proc].locals.iter().filter(dead);
@@ -257,26 +269,28 @@ impl<'m, 'a> Model<'m, 'a> {
     }
 
     /// Where sets are made.
-    pub fn store(&self) -> &'m Ndds<'a> {
+    pub fn store(&self) -> &'m S {
         self.store
     }
 }
 
 /// A relation under construction.
-struct Relation<'f, 'a> {
-    formulas: Formulas<'f, 'a>,
-    set: Ndd,
+struct Relation<'f, S: Sets> {
+    formulas: Formulas<'f, S>,
+    set: S::Set,
+    /// The conjuncts with choices.
+    parts: Vec<S::Set>,
     writes: Vec<Register>,
     forgets: Vec<Register>,
     /// Registers that become arbitrary afterwards.
     havocs: Vec<Register>,
     /// Registers that mean nothing before.
     dead: Vec<Register>,
-    /// Whether choices, and values that are forgotten at once, are projected away.
+    /// Whether values that are forgotten at once are projected away.
     closed: bool,
 }
 
-impl Relation<'_, '_> {
+impl<S: Sets> Relation<'_, S> {
     fn assume(&mut self, condition: &Expr) -> Result<(), Refused> {
         let set = self.formulas.condition(condition)?;
         self.conjoin(set)
@@ -290,25 +304,30 @@ impl Relation<'_, '_> {
     }
 
     fn copy(&mut self, from: Register, to: Register) -> Result<(), Refused> {
-        let value = self.formulas.register(from, Time::Old);
+        let value = self.formulas.register(from, Time::Old)?;
         let set = self.formulas.equals(to, Time::New, &value)?;
         self.writes.push(to);
         self.conjoin(set)
     }
 
-    /// The choices of an expression are mentioned nowhere else, so they can go at once.
-    fn conjoin(&mut self, set: Ndd) -> Result<(), Refused> {
+    /// The choices of an expression are mentioned nowhere else, so they can go at once: many of them together have no place in the order
+    /// in which diagrams are small.
+    fn conjoin(&mut self, set: S::Set) -> Result<(), Refused> {
         let store = self.formulas.store;
         let free = self.formulas.choices.iter().map(|(_, first)| *first).min();
-        let set = match free {
-            Some(first) if self.closed => store.project(&set, |column| column >= first)?,
-            _ => set,
+        let set = match free.filter(|&first| store.support(&set).last().is_some_and(|&last| last >= first)) {
+            Some(first) => {
+                let closed = store.project(&set, |column| column >= first)?;
+                self.parts.push(set);
+                closed
+            }
+            None => set,
         };
         self.set = store.and(&self.set, &set)?;
         Ok(())
     }
 
-    fn finish(mut self, registers: &Registers) -> Result<Open, Refused> {
+    fn finish(mut self, registers: &Registers) -> Result<Open<S::Set>, Refused> {
         let is_dead = |column| {
             let (slot, time) = shown(column);
             time == Time::Old && slot < registers.slots() && self.dead.contains(&registers.owner(slot))
@@ -329,6 +348,6 @@ impl Relation<'_, '_> {
             list.dedup();
         }
         let weight = Weight { forgets: self.forgets.into(), ..Weight::new(self.set, self.writes.into()) };
-        Ok(Open { weight, choices: self.formulas.choices })
+        Ok(Open { weight, parts: self.parts, dead: self.dead, choices: self.formulas.choices })
     }
 }

@@ -12,22 +12,20 @@
 
 use super::formula::Refused;
 use super::registers::{Register, Time, column, from_bits, shown};
+use super::sets::{Fixed, Sets};
 use super::system::{Model, Move, Open};
 use super::weight::{Relations, Weight};
 use crate::budget::Budget;
 use crate::verdict::Why;
 use postbop_ir::trace::Known;
-use postbop_ir::{Action, Edge, EdgeId, ProcId, Segment, SegmentId, Step, Table, Trace, Type, Value, VarId};
-use postbop_kit::ndd::{Column, Compare, Interrupted, Member, Ndd};
+use postbop_ir::{Action, Edge, ProcId, Segment, SegmentId, Step, Table, Trace, Type, Value, VarId};
+use postbop_kit::ndd::{Interrupted, Member};
 use postbop_kit::pushdown::{Cause, Saturation};
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
-/// More rounds of a loop than these are not written down.
-const MOST_ROUNDS: usize = 10_000_000;
-
 /// Settled numbers by slot; a bit is −1 or 0.
-type Settled = BTreeMap<u32, i64>;
+pub(super) type Settled = BTreeMap<u32, i64>;
 
 /// A member of an increment.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +39,7 @@ struct Point {
 }
 
 /// Why no trace was found.
-enum Lost {
+pub(super) enum Lost {
     Interrupted,
     /// A number of the run does not fit 64 bits.
     TooLarge,
@@ -65,10 +63,10 @@ impl From<Refused> for Lost {
 }
 
 /// A run to the target of a transition that was reached.
-pub fn trace(
-    model: &Model,
-    relations: &Relations,
-    saturation: &Saturation<Weight>,
+pub fn trace<S: Sets>(
+    model: &Model<S>,
+    relations: &Relations<S>,
+    saturation: &Saturation<Weight<S::Set>>,
     transition: u32,
     budget: &Budget,
     why: impl Fn() -> Why,
@@ -105,21 +103,21 @@ struct Run {
     came_back: Option<SegmentId>,
 }
 
-struct Walker<'w, 'a> {
-    model: &'w Model<'w, 'a>,
-    relations: &'w Relations<'w, 'a>,
-    saturation: &'w Saturation<Weight>,
+pub(super) struct Walker<'w, S: Sets> {
+    pub(super) model: &'w Model<'w, S>,
+    pub(super) relations: &'w Relations<'w, S>,
+    pub(super) saturation: &'w Saturation<Weight<S::Set>>,
     budget: &'w Budget,
-    opened: HashMap<u32, Open>,
+    opened: HashMap<u32, Open<S::Set>>,
     /// Completed calls by the point at their return, with what is settled at their start.
     known: HashMap<Point, (SegmentId, Settled)>,
     segments: Table<SegmentId, Segment>,
 }
 
-impl Walker<'_, '_> {
+impl<S: Sets> Walker<'_, S> {
     fn walk(mut self, transition: u32) -> Result<Trace, Lost> {
         let first = &self.saturation.increments[transition as usize][0].difference;
-        let member = first.set.member().ok_or(Lost::Nowhere)?;
+        let member = self.model.store().member(&first.set).ok_or(Lost::Nowhere)?;
         let (start, now) = self.values(first, &member)?;
         let at = Point { transition, increment: 0, start, now };
         let mut runs = vec![self.run(at, None)];
@@ -182,17 +180,21 @@ impl Walker<'_, '_> {
     }
 
     /// The values of a member of a relation: at the start, and now.
-    fn values(&self, weight: &Weight, member: &Member) -> Result<(Settled, Settled), Lost> {
+    fn values(&self, weight: &Weight<S::Set>, member: &Member) -> Result<(Settled, Settled), Lost> {
         let (mut start, mut now) = (Settled::new(), Settled::new());
-        for slot in 0..self.model.registers.slots() {
-            let register = self.model.registers.owner(slot);
-            let at = |time| member.number(column(slot, time));
-            let number = |number: i128| i64::try_from(number).map_err(|_| Lost::TooLarge);
-            if let Some(old) = at(Time::Old) {
-                start.insert(slot, self.settled(register, number(old)?));
+        for (at, number) in member.numbers() {
+            let (slot, time) = shown(at);
+            if slot >= self.model.registers.slots() || time == Time::Later {
+                continue;
             }
-            if let Some(new) = at(weight.present(register)) {
-                now.insert(slot, self.settled(register, number(new)?));
+            let register = self.model.registers.owner(slot);
+            let number = i64::try_from(number).map_err(|_| Lost::TooLarge)?;
+            let number = self.settled(register, number);
+            if time == Time::Old {
+                start.insert(slot, number);
+            }
+            if time == weight.present(register) {
+                now.insert(slot, number);
             }
         }
         Ok((self.whole(start), self.whole(now)))
@@ -217,27 +219,23 @@ impl Walker<'_, '_> {
     }
 
     /// That slots have these values at a time that depends on the register.
-    fn fixed(&self, settled: &Settled, time: impl Fn(Register) -> Time) -> Result<Ndd, Interrupted> {
-        let store = self.model.store();
-        let mut all = store.constant(true);
+    pub(super) fn fix(&self, fixed: &mut Fixed, settled: &Settled, time: impl Fn(Register) -> Time) {
         for (&slot, &number) in settled {
             let register = self.model.registers.owner(slot);
             let at = column(slot, time(register));
-            let same = match self.model.registers.ty(register).bits() {
-                None => store.linear(&[(1, at)], Compare::Equal(number))?,
-                Some(_) if number < 0 => store.bit(at),
-                Some(_) => store.not(&store.bit(at))?,
-            };
-            all = store.and(&all, &same)?;
+            match self.model.registers.ty(register).bits() {
+                None => fixed.numbers.push((at, number)),
+                Some(_) => fixed.bits.push((at, number < 0)),
+            }
         }
-        Ok(all)
     }
 
-    /// The first of some increments that leads to a point by a relation, and the member that does.
+    /// The last of some increments that leads to a point by a relation, and the member that does. What was handed on together with it, and no
+    /// increment before that, leads to what was new then.
     fn before(
         &self,
         source: (u32, u32),
-        then: &Weight,
+        then: &Weight<S::Set>,
         start: &Settled,
         now: &Settled,
         enters: bool,
@@ -246,21 +244,20 @@ impl Walker<'_, '_> {
         let forgotten = |slot: &u32| then.forgets(self.model.registers.owner(*slot));
         let now: Settled =
             now.iter().filter(|(slot, _)| !forgotten(slot)).map(|(&slot, &number)| (slot, number)).collect();
-        for number in 0..source.1 {
+        for number in (0..source.1).rev() {
             let first = &self.saturation.increments[source.0 as usize][number as usize].difference;
-            let set = self.relations.moved(first, &then.set);
+            let set = self.relations.moved(first, &then.set)?;
             let time = |register| match (then.writes(register), first.writes(register)) {
                 (true, true) => Time::Later,
                 (false, false) => Time::Old,
                 _ => Time::New,
             };
-            let store = self.model.store();
-            let mut all = store.and(&set, &self.fixed(&now, time)?)?;
+            let mut fixed = Fixed::default();
+            self.fix(&mut fixed, &now, time);
             if !enters {
-                all = store.and(&all, &self.fixed(start, |_| Time::Old)?)?;
+                self.fix(&mut fixed, start, |_| Time::Old);
             }
-            let all = store.and(&first.set, &all)?;
-            if let Some(member) = all.member() {
+            if let Some(member) = self.model.store().common(&[&first.set, &set], &fixed)? {
                 return Ok((number, member));
             }
         }
@@ -294,7 +291,8 @@ impl Walker<'_, '_> {
                 run.steps.extend((0..count).map(|_| Step::new(edge, Vec::new())));
             }
             Move::Edge(edge) => {
-                let choices = self.choices(edge, open, &member, &after.now)?;
+                let first = &self.saturation.increments[source.0 as usize][number as usize].difference;
+                let choices = self.choices(edge, open, first, &member, &after.now)?;
                 let step = Step::new(edge, choices);
                 run.steps.push(match run.came_back.take() {
                     Some(segment) => step.back(segment),
@@ -316,7 +314,8 @@ impl Walker<'_, '_> {
         let params = self.model.program.procs()[run.proc].params();
         let is_local = |var| !self.model.program.is_global(var) && !params.contains(&var);
         let locals = run.entry.iter().copied().filter(|&(var, _)| is_local(var)).collect();
-        let choices = self.choices(edge, open, &member, &run.at.now)?;
+        let first = &self.saturation.increments[source.0 as usize][number as usize].difference;
+        let choices = self.choices(edge, open, first, &member, &run.at.now)?;
         run.steps.push(Step::new(edge, choices).entering(locals));
         Ok(())
     }
@@ -343,7 +342,7 @@ impl Walker<'_, '_> {
 
     /// The caller's point before a completed call, and the callee's point at its return.
     fn call(&self, at: &Point, frame: (u32, u32), popped: (u32, u32)) -> Result<(Point, Point), Lost> {
-        for increment in 0..popped.1 {
+        for increment in (0..popped.1).rev() {
             let callee = &self.saturation.increments[popped.0 as usize][increment as usize].difference;
             let written = |slot: u32| callee.writes(self.model.registers.owner(slot));
             let left: Settled = at
@@ -353,7 +352,9 @@ impl Walker<'_, '_> {
                 .map(|(&slot, &number)| (slot, number))
                 .collect();
             // Most calls ended otherwise; that is soon seen.
-            if self.model.store().and(&callee.set, &self.fixed(&left, |_| Time::New)?)?.is_empty() {
+            let mut fixed = Fixed::default();
+            self.fix(&mut fixed, &left, |_| Time::New);
+            if self.model.store().common(&[&callee.set], &fixed)?.is_none() {
                 continue;
             }
             let (number, member) = match self.before(frame, callee, &at.start, &at.now, false) {
@@ -365,7 +366,7 @@ impl Walker<'_, '_> {
             let (start, mut now) = self.values(caller, &member)?;
             // What the callee started with is what its caller had then; what it wrote is what the caller has afterwards.
             let mut inside = (Settled::new(), Settled::new());
-            for at in callee.set.support() {
+            for at in self.model.store().support(&callee.set) {
                 let (slot, time) = shown(at);
                 let register = self.model.registers.owner(slot);
                 let seen = if caller.writes(register) { at + 1 } else { at };
@@ -421,22 +422,8 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// The outcomes of an edge's choices.
-    fn choices(
-        &self,
-        edge: EdgeId,
-        open: &Open,
-        member: &Member,
-        after: &Settled,
-    ) -> Result<Vec<Option<Value>>, Lost> {
-        if let Action::Havoc(vars) = &self.model.program.edges()[edge].action {
-            return Ok(vars.iter().map(|var| self.value(after, var.0)).collect());
-        }
-        open.choices.iter().map(|&(ty, first)| choice(ty, first, member).map(Some)).collect()
-    }
-
     /// The value of a register, if it is settled.
-    fn value(&self, settled: &Settled, register: Register) -> Option<Value> {
+    pub(super) fn value(&self, settled: &Settled, register: Register) -> Option<Value> {
         let slots = self.model.registers.slots_of(register);
         let first = *settled.get(&slots[0])?;
         Some(match self.model.registers.ty(register) {
@@ -457,29 +444,5 @@ impl Walker<'_, '_> {
         }
         known.sort_unstable();
         known
-    }
-
-    /// How often a loop was taken, given the relation before it and the member that shows it; none if that is too often.
-    fn rounds(&self, edge: EdgeId, first: &Weight, member: &Member) -> Option<usize> {
-        let (register, constant) =
-            *self.model.rounds[&edge].added.iter().find(|(_, constant)| *constant != 0)?;
-        let slot = self.model.registers.slots_of(register)[0];
-        let times = if first.writes(register) { [Time::New, Time::Later] } else { [Time::Old, Time::New] };
-        let [old, new] = times.map(|time| member.number(column(slot, time)).unwrap_or(0));
-        usize::try_from((new - old) / i128::from(constant)).ok().filter(|&count| count <= MOST_ROUNDS)
-    }
-}
-
-/// The outcome of a choice whose columns begin here.
-fn choice(ty: Type, first: Column, member: &Member) -> Result<Value, Lost> {
-    match ty.bits() {
-        None => {
-            let number = member.number(first).unwrap_or(0);
-            i64::try_from(number).map(Value::new).map_err(|_| Lost::TooLarge)
-        }
-        Some(count) => {
-            let bits = first..first + Column::from(count);
-            Ok(from_bits(ty, bits.map(|at| member.bit(at) == Some(true))))
-        }
     }
 }

@@ -22,29 +22,30 @@
 //!
 //! \[ndd-moped\] section 4, extend operation and call operators.
 
-use super::guess::{Guess, Piece};
+use super::guess::Piece;
 use super::registers::{Register, Registers, Time, column, shown};
-use postbop_kit::ndd::{Compare, Interrupted, Ndd, Ndds};
+use super::sets::{Moves, Sets};
+use postbop_kit::ndd::{Column, Compare, Interrupted};
 use postbop_kit::pushdown::{Domain, Grown, Origin, Symbol};
 use std::rc::Rc;
 
 /// A relation between valuations.
 #[derive(Clone, Debug)]
-pub struct Weight {
+pub struct Weight<T> {
     /// Over old values, and over new values of what is written.
-    pub set: Ndd,
+    pub set: T,
     /// The registers that are written, in order.
     pub writes: Rc<[Register]>,
     /// The registers that mean nothing afterwards, in order. Relations from the start of an activation have none: what an activation
     /// forgets, nothing outside it knows.
     pub forgets: Rc<[Register]>,
     /// While summaries are guessed: the set in pieces, by the ways they came.
-    pub pieces: Rc<[Piece]>,
+    pub pieces: Rc<[Piece<T>]>,
 }
 
-impl Weight {
+impl<T> Weight<T> {
     /// A relation that writes some registers.
-    pub fn new(set: Ndd, writes: Rc<[Register]>) -> Self {
+    pub fn new(set: T, writes: Rc<[Register]>) -> Self {
         Weight { set, writes, forgets: [].into(), pieces: [].into() }
     }
 
@@ -80,6 +81,8 @@ pub enum Stop {
     Interrupted,
     /// Every target was reached.
     Over,
+    /// There are many sets that are not needed any more.
+    Full,
 }
 
 impl From<Interrupted> for Stop {
@@ -89,34 +92,43 @@ impl From<Interrupted> for Stop {
 }
 
 /// Relations as a domain of weights.
-pub struct Relations<'r, 'a> {
-    pub store: &'r Ndds<'a>,
+pub struct Relations<'r, S: Sets> {
+    pub store: &'r S,
     pub registers: &'r Registers,
     /// For each symbol with which a procedure starts, the registers that it can look at, in order.
     pub scopes: &'r [Vec<Register>],
     pub calls: Calls,
-    /// If sums are extrapolated: where, and how.
-    pub guess: Option<Guess<'r>>,
 }
 
-impl<'a> Relations<'_, 'a> {
-    /// The relation of one and then another one, with the values in between.
-    pub fn joined(&self, first: &Ndd, writes: &Weight, then: &Ndd) -> Result<Ndd, Interrupted> {
-        self.store.and(first, &self.moved(writes, then))
+impl<S: Sets> Relations<'_, S> {
+    /// The columns of a relation when it comes after another one.
+    pub fn moved(&self, first: &Weight<S::Set>, then: &S::Set) -> Result<S::Set, Interrupted> {
+        self.store.relabel(then, &self.shifts(&first.writes))
     }
 
-    /// The columns of a relation when it comes after another one.
-    pub fn moved(&self, first: &Weight, then: &Ndd) -> Ndd {
-        let slots = 3 * self.registers.slots();
-        self.store.relabel(then, |at| {
-            // Choices stay where they are.
-            if at >= slots || !first.writes(self.registers.owner(shown(at).0)) { at } else { at + 1 }
-        })
+    /// One point in time later, for some registers.
+    fn shifts(&self, writes: &[Register]) -> Vec<(Column, Column)> {
+        let slots = writes.iter().flat_map(|&register| self.registers.slots_of(register));
+        let columns = slots.flat_map(|&slot| [Time::Old, Time::New].map(|time| column(slot, time)));
+        let mut shifts: Vec<(Column, Column)> = columns.map(|at| (at, at + 1)).collect();
+        shifts.sort_unstable();
+        shifts
+    }
+
+    /// The columns of some registers at some time, in order.
+    fn columns(&self, registers: impl Iterator<Item = Register>, time: Time) -> Vec<Column> {
+        let slots = registers.flat_map(|register| self.registers.slots_of(register));
+        let mut columns: Vec<Column> = slots.map(|&slot| column(slot, time)).collect();
+        columns.sort_unstable();
+        columns
     }
 
     /// The relation, told that it leaves some more registers as they are.
-    pub fn padded(&self, weight: &Weight, writes: &Rc<[Register]>) -> Result<Ndd, Interrupted> {
+    pub fn padded(&self, weight: &Weight<S::Set>, writes: &Rc<[Register]>) -> Result<S::Set, Interrupted> {
         let mut set = weight.set.clone();
+        if Rc::ptr_eq(&weight.writes, writes) {
+            return Ok(set);
+        }
         for &register in writes.iter().filter(|&&register| !weight.writes(register)) {
             set = self.store.and(&set, &self.keeps(register)?)?;
         }
@@ -124,14 +136,14 @@ impl<'a> Relations<'_, 'a> {
     }
 
     /// That a register has the same value as before.
-    pub fn keeps(&self, register: Register) -> Result<Ndd, Interrupted> {
+    pub fn keeps(&self, register: Register) -> Result<S::Set, Interrupted> {
         let mut all = self.store.constant(true);
         for &slot in self.registers.slots_of(register) {
             let [old, new] = [Time::Old, Time::New].map(|time| column(slot, time));
             let same = match self.registers.ty(register).bits() {
                 None => self.store.linear(&[(1, old), (-1, new)], Compare::Equal(0))?,
                 Some(_) => {
-                    let differ = self.store.xor(&self.store.bit(old), &self.store.bit(new))?;
+                    let differ = self.store.xor(&self.store.bit(old)?, &self.store.bit(new)?)?;
                     self.store.not(&differ)?
                 }
             };
@@ -141,20 +153,25 @@ impl<'a> Relations<'_, 'a> {
     }
 
     /// The valuations that a relation leads to, as far as some registers go, as old values.
-    pub fn image(&self, weight: &Weight, scope: &[Register]) -> Result<Ndd, Interrupted> {
+    pub fn image(&self, weight: &Weight<S::Set>, scope: &[Register]) -> Result<S::Set, Interrupted> {
         let kept = |at| {
             let (slot, time) = shown(at);
             let register = self.registers.owner(slot);
             scope.binary_search(&register).is_ok() && time == weight.present(register)
         };
         let image = self.store.project(&weight.set, |at| !kept(at))?;
-        Ok(self.store.relabel(&image, |at| column(shown(at).0, Time::Old)))
+        let new = self.columns(weight.writes.iter().copied(), Time::New);
+        let back: Vec<(Column, Column)> = new.into_iter().map(|at| (at, at - 1)).collect();
+        self.store.relabel(&image, &back)
     }
 
     /// The union of two lists of registers.
     pub fn union(one: &Rc<[Register]>, other: &Rc<[Register]>) -> Rc<[Register]> {
-        if one == other {
+        if one == other || other.is_empty() {
             return Rc::clone(one);
+        }
+        if one.is_empty() {
+            return Rc::clone(other);
         }
         let mut all = [&one[..], &other[..]].concat();
         all.sort_unstable();
@@ -163,37 +180,37 @@ impl<'a> Relations<'_, 'a> {
     }
 }
 
-impl Domain for Relations<'_, '_> {
-    type Weight = Weight;
+impl<S: Sets> Domain for Relations<'_, S> {
+    type Weight = Weight<S::Set>;
     type Stop = Stop;
 
-    fn one(&mut self) -> Weight {
+    fn one(&mut self) -> Self::Weight {
         Weight::new(self.store.constant(true), [].into())
     }
 
-    fn extend(&mut self, first: &Weight, then: &Weight) -> Result<Option<Weight>, Stop> {
-        let both = self.joined(&first.set, first, &then.set)?;
-        if both.is_empty() {
+    fn extend(&mut self, first: &Self::Weight, then: &Self::Weight) -> Result<Option<Self::Weight>, Stop> {
+        let second = self.moved(first, &then.set)?;
+        // Of what the first has written, the second overwrites some, and forgets some.
+        let written = || first.writes.iter().copied();
+        let lost = |register: &Register| then.writes(*register) || then.forgets(*register);
+        let between = self.columns(written().filter(lost), Time::New);
+        let later = self.columns(written().filter(|&register| then.writes(register)), Time::Later);
+        let latest: &Moves = &later.into_iter().map(|at| (at, at - 1)).collect::<Vec<_>>();
+        let set = self.store.product(&first.set, &second, &between, latest)?;
+        if self.store.is_empty(&set) {
             return Ok(None);
         }
-        // Of what the first has written, the second overwrites some, and forgets some.
-        let between = |at| {
-            let (slot, time) = shown(at);
-            let register = self.registers.owner(slot);
-            time == Time::New && first.writes(register) && (then.writes(register) || then.forgets(register))
+        let writes = match then.forgets.is_empty() {
+            true => Self::union(&first.writes, &then.writes),
+            false => {
+                let kept: Rc<[Register]> = written().filter(|&register| !then.forgets(register)).collect();
+                Self::union(&kept, &then.writes)
+            }
         };
-        let set = self.store.project(&both, between)?;
-        let set = self.store.relabel(&set, |at| {
-            let (slot, time) = shown(at);
-            if time == Time::Later { column(slot, Time::New) } else { at }
-        });
-        let kept: Rc<[Register]> =
-            first.writes.iter().copied().filter(|&register| !then.forgets(register)).collect();
-        let writes = Self::union(&kept, &then.writes);
         Ok(Some(Weight::new(set, writes)))
     }
 
-    fn add(&mut self, one: &Weight, other: &Weight) -> Result<Weight, Stop> {
+    fn add(&mut self, one: &Self::Weight, other: &Self::Weight) -> Result<Self::Weight, Stop> {
         let writes = Self::union(&one.writes, &other.writes);
         let set = self.store.or(&self.padded(one, &writes)?, &self.padded(other, &writes)?)?;
         Ok(Weight::new(set, writes))
@@ -201,16 +218,13 @@ impl Domain for Relations<'_, '_> {
 
     fn combine(
         &mut self,
-        known: Option<&Weight>,
-        new: Weight,
-        origin: Origin,
-    ) -> Result<Option<Grown<Weight>>, Stop> {
-        if let Some(guess) = self.guess.as_ref().filter(|guess| guess.extrapolates(origin.transition)) {
-            return Ok(guess.combine(self, known, new, origin.way)?);
-        }
+        known: Option<&Self::Weight>,
+        new: Self::Weight,
+        _: Origin,
+    ) -> Result<Option<Grown<Self::Weight>>, Stop> {
         let Some(known) = known else {
-            let grown = Grown { sum: new.clone(), difference: new.clone() };
-            return Ok((!new.set.is_empty()).then_some(grown));
+            let is_empty = self.store.is_empty(&new.set);
+            return Ok((!is_empty).then(|| Grown { sum: new.clone(), difference: new }));
         };
         let writes = Self::union(&known.writes, &new.writes);
         let (old, more) = (self.padded(known, &writes)?, self.padded(&new, &writes)?);
@@ -223,7 +237,7 @@ impl Domain for Relations<'_, '_> {
         Ok(Some(Grown { sum: weight(sum), difference: weight(difference) }))
     }
 
-    fn enter(&mut self, caller: &Weight, symbol: Symbol) -> Result<Weight, Stop> {
+    fn enter(&mut self, caller: &Self::Weight, symbol: Symbol) -> Result<Self::Weight, Stop> {
         let set = match self.calls {
             Calls::Restricted => self.image(caller, &self.scopes[symbol as usize])?,
             Calls::Unrestricted => self.store.constant(true),

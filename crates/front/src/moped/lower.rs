@@ -19,6 +19,7 @@ use super::frames::{Frames, HeadId};
 use super::lexer::Sym;
 use super::solve::{Effect, solve};
 use super::tree::{Rule, Start, System};
+use super::{Heads, StackSymbol};
 use crate::diagnostic::{Code as Problem, Diagnostic, Sink};
 use postbop_ir::{Action, Builder, Expr, LocId, Op, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
@@ -57,6 +58,8 @@ pub(super) struct Lowering<'a> {
     atoms: FxHashMap<Sym, Vec<Sym>>,
     /// The formulas of the rules so far.
     effects: FxHashMap<u32, Rc<Effect>>,
+    /// What locations and calls stand for.
+    pub(super) heads: Heads,
 }
 
 /// Where a rule leads.
@@ -69,8 +72,8 @@ pub(super) enum Move {
     Return(Sym),
 }
 
-/// The program of a system without errors; none if it would be too large.
-pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) -> Option<Program> {
+/// The program of a system without errors, and what its parts stand for; none if it would be too large.
+pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) -> Option<(Program, Heads)> {
     let start = system.start.as_ref()?;
     let elements = Elements::of(system);
     let frames = Frames::of(system, (start.state, start.symbol));
@@ -94,6 +97,7 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
         stuck: None,
         atoms: FxHashMap::default(),
         effects: FxHashMap::default(),
+        heads: Heads::default(),
     };
     for (symbol, atom) in &system.atoms {
         lowering.atoms.entry(*symbol).or_default().push(*atom);
@@ -107,7 +111,7 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
     }
     let main = lowering.procs[0];
     let problem = match done {
-        Ok(()) => return Some(lowering.out.finish(main)),
+        Ok(()) => return Some((lowering.out.finish(main), lowering.heads)),
         Err(Failure::TooWide(span)) => {
             let message = "this is calculated with numbers of more than 60 bits";
             Diagnostic::new(Problem::TooMany, span, message)
@@ -161,7 +165,17 @@ impl<'a> Lowering<'a> {
                 self.out.local(id, &name, ty);
             }
             self.procs.push(id);
+            self.heads.entries.insert(id, self.entry_names(proc));
         }
+    }
+
+    /// The heads with which a procedure starts.
+    fn entry_names(&self, proc: usize) -> String {
+        let name = |head: &HeadId| {
+            let (state, symbol) = self.frames.heads[*head as usize];
+            format!("{}:{}", self.names[state as usize], self.names[symbol as usize])
+        };
+        self.frames.procs[proc].iter().map(name).collect::<Vec<_>>().join("|")
     }
 
     /// The elements that are parameters of a procedure.
@@ -230,7 +244,11 @@ impl<'a> Lowering<'a> {
         }
         let effect = solve(expansion, formula);
         let head = self.frames.head((start.state, start.symbol));
-        let to = Move::Call { head, below: None, landing: self.stuck(start.span) };
+        let landing = self.stuck(start.span);
+        let returns = self.frames.returns.iter().map(|&state| self.names[state as usize].to_owned());
+        self.heads.returns = (returns.collect(), self.control.map(|(var, _)| var));
+        self.heads.empty = Some(landing);
+        let to = Move::Call { head, below: None, landing };
         self.step(here, to, &effect, true, start.span, expansion)
     }
 
@@ -272,6 +290,9 @@ impl<'a> Lowering<'a> {
         span.into_iter().for_each(|span| self.out.set_span(loc, span));
         self.places.insert(head, loc);
         self.add_locals(symbol);
+        let (state, _) = self.frames.heads[head as usize];
+        let top = self.stack_symbol(symbol);
+        self.heads.places.insert(loc, (self.names[state as usize].to_owned(), top));
         for name in self.labels(head) {
             self.out.label(name, loc);
         }
@@ -285,6 +306,13 @@ impl<'a> Lowering<'a> {
                 self.locals.insert(element, self.out.local(self.proc, &name, ty));
             }
         }
+    }
+
+    /// A symbol, with its variables in the procedure at hand.
+    pub(super) fn stack_symbol(&self, symbol: Sym) -> StackSymbol {
+        let elements = self.elements_of(self.scopes.block(symbol));
+        let locals = elements.map(|element| self.locals[&element]).collect();
+        StackSymbol { symbol: self.names[symbol as usize].to_owned(), locals }
     }
 
     /// What a head is called: by its state and by its symbol, by the propositions of the symbol, and by the name of its

@@ -38,10 +38,41 @@ mod tree;
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::plain::{Draft, Plain};
-use postbop_ir::Program;
+use postbop_ir::{EdgeId, LocId, ProcId, Program, VarId};
+use rustc_hash::FxHashMap;
+
+/// What the parts of the program of a system stand for.
+#[derive(Clone, Default, Debug)]
+pub struct Heads {
+    /// For each location at which a run has a configuration: the control state, and the symbol on top.
+    pub places: FxHashMap<LocId, (String, StackSymbol)>,
+    /// The location at which the stack is empty.
+    pub empty: Option<LocId>,
+    /// The control states after a removal, and if they are several, the variable that holds their numbers then.
+    pub returns: (Vec<String>, Option<VarId>),
+    /// For each call the symbol below the one that is pushed; none below the only symbol of the initial configuration.
+    pub below: FxHashMap<EdgeId, Option<StackSymbol>>,
+    /// For each procedure the heads with which it starts.
+    pub entries: FxHashMap<ProcId, String>,
+}
+
+/// A symbol on the stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackSymbol {
+    /// Its name.
+    pub symbol: String,
+    /// Its variables, as locals of the procedure that it is in.
+    pub locals: Vec<VarId>,
+}
 
 /// Reads a symbolic pushdown system. Without errors there is a program.
 pub fn read(text: &str) -> (Option<Program>, Vec<Diagnostic>) {
+    let (found, diagnostics) = read_heads(text);
+    (found.map(|(program, _)| program), diagnostics)
+}
+
+/// Reads a symbolic pushdown system, and says what the parts of its program stand for.
+pub fn read_heads(text: &str) -> (Option<(Program, Heads)>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
     let lexed = lexer::lex(text, &mut sink);
     if sink.has_errors() {
@@ -49,11 +80,11 @@ pub fn read(text: &str) -> (Option<Program>, Vec<Diagnostic>) {
     }
     let mut system = parser::parse(text, &lexed, &mut sink);
     let scopes = check::check(&mut system, &lexed.names, &mut sink);
-    let program = match sink.has_errors() {
+    let found = match sink.has_errors() {
         true => None,
         false => lower::lower(&system, &scopes, &lexed.names, &mut sink),
     };
-    (program, sink.finish())
+    (found, sink.finish())
 }
 
 /// The system as it was written, if it has no variables and no error.
@@ -63,7 +94,9 @@ pub fn plain(text: &str) -> Result<Plain, &'static str> {
     let system = parser::parse(text, &lexed, &mut sink);
     let has_formulas = system.rules.iter().any(|rule| rule.formula.is_some());
     if !system.vars.is_empty() || has_formulas {
-        return Err("the system has variables or formulas; only systems without them are saturated");
+        return Err(
+            "the system has variables or formulas; of such systems `pds post` prints what the initial configurations reach, and nothing else is computed",
+        );
     }
     let Some(start) = &system.start else { return Err("the system has no initial configuration") };
     let names: Vec<String> = lexed.names.iter().map(|&name| name.to_owned()).collect();

@@ -19,9 +19,20 @@ impl Member {
         self.values.get(&column).copied()
     }
 
+    /// The columns with their numbers, in any order.
+    pub fn numbers(&self) -> impl Iterator<Item = (Column, i128)> + '_ {
+        self.values.iter().map(|(&column, &number)| (column, number))
+    }
+
     /// The bit in a column.
     pub fn bit(&self, column: Column) -> Option<bool> {
         self.number(column).map(|number| number < 0)
+    }
+}
+
+impl FromIterator<(Column, i128)> for Member {
+    fn from_iter<I: IntoIterator<Item = (Column, i128)>>(numbers: I) -> Self {
+        Member { values: numbers.into_iter().collect() }
     }
 }
 

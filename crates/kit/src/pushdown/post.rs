@@ -63,11 +63,13 @@ pub struct Increment<W> {
     pub cause: Cause,
 }
 
-/// Decides in which order transitions have their turns, and sees them grow.
+/// Decides in which order transitions have their turns, and sees them grow. It may stop saturation, which can be gone on with.
 pub trait Watch<D: Domain> {
     /// The rank of a transition that has grown so many times. Transitions with a lower rank have their turns first, which changes
     /// the cost and not the result.
     fn rank(&self, transition: Transition, increments: usize) -> u64;
+    /// A transition is about to have its turn. All weights there are stand in the system and in the saturation.
+    fn turn(&mut self, transition: Transition) -> Result<(), D::Stop>;
     /// The weight of a transition has grown.
     fn grown(&mut self, transition: Transition) -> Result<(), D::Stop>;
 }
@@ -78,6 +80,9 @@ struct Plain;
 impl<D: Domain> Watch<D> for Plain {
     fn rank(&self, _: Transition, _: usize) -> u64 {
         0
+    }
+    fn turn(&mut self, _: Transition) -> Result<(), D::Stop> {
+        Ok(())
     }
     fn grown(&mut self, _: Transition) -> Result<(), D::Stop> {
         Ok(())
@@ -169,7 +174,8 @@ impl<D: Domain> Post<'_, D> {
             if handed == count {
                 continue;
             }
-            if let Err(stop) = self.hand_on(number, handed) {
+            let turn = self.watch.turn(self.at(number));
+            if let Err(stop) = turn.and_then(|()| self.hand_on(number, handed)) {
                 self.wait(number);
                 return Err(stop);
             }
