@@ -3,7 +3,7 @@
 use super::history::{COPIES, Point, Recorded};
 use super::library::Algorithm;
 use super::template::{PC, TARGET, Template};
-use crate::budget::{Budget, Stopwatch, TURN, clock};
+use crate::budget::{Budget, Course, Stopwatch, TURN, clock};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
@@ -52,11 +52,14 @@ pub fn check(
 }
 
 /// A callback that interrupts the work of diagrams when the budget is used up, and tells of the work until then.
-pub(super) fn keep_to<'w>(budget: &'w Budget, beat: &'w dyn Fn(u64)) -> impl FnMut(usize) -> bool + use<'w> {
+pub(super) fn keep_to<'w>(
+    budget: &'w Budget,
+    beat: &'w dyn Fn(Course),
+) -> impl FnMut(usize) -> bool + use<'w> {
     let mut work = 0;
     move |bytes| {
         work += TURN;
-        beat(work);
+        beat(Course { work, ..Course::default() });
         budget.allows(bytes as u64).is_ok()
     }
 }
@@ -80,7 +83,7 @@ pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats 
 struct Search<'s, 'w, 'm, 'a, 't> {
     task: &'t Task<'t>,
     budget: &'w Budget,
-    beat: &'w dyn Fn(u64),
+    beat: &'w dyn Fn(Course),
     machine: &'m Machine<'a>,
     formulas: &'s Formulas,
     solver: ProgramSolver<'s, 'w, 'm, 'a>,
