@@ -5,6 +5,7 @@
 //! look at.
 
 pub mod driver;
+pub mod explorer;
 
 use driver::Browser;
 use serde_json::Value;
@@ -37,7 +38,7 @@ struct Bench<'a> {
 type Outcome = Result<(), String>;
 type Test = (&'static str, fn(&Bench) -> Outcome);
 
-const TESTS: [Test; 8] = [
+const TESTS: [Test; 11] = [
     ("a violated program", violated),
     ("a program with threads", threads),
     ("a run that goes on for ever", liveness),
@@ -46,6 +47,9 @@ const TESTS: [Test; 8] = [
     ("a million steps in a loop", million),
     ("2^101 steps in shared calls", astronomical),
     ("a recursion of fifty thousand calls", deep),
+    ("the explorer", explorer::sequential),
+    ("the explorer of a program with threads", explorer::threads),
+    ("the explorer of hostile names", explorer::hostile),
 ];
 
 /// Runs all tests with this binary; how many there were.
@@ -96,6 +100,11 @@ impl Bench<'_> {
             late if late > OPEN_WITHIN => Err(format!("the page takes {late} ms to open")),
             _ => Ok(()),
         }
+    }
+
+    /// Goes to another place of the page.
+    fn at_hash(&self, hash: &str) -> Outcome {
+        self.browser.value(&format!("location.hash = {}", Value::from(hash))).map(drop)
     }
 
     /// Writes a program.
@@ -162,6 +171,7 @@ fn violated(bench: &Bench) -> Outcome {
     bench.says("#verdict", "violated")?;
     bench.says("#facts", "assert:9")?;
     bench.says("#facts", "27 steps")?;
+    bench.says("#facts", "the shortest")?;
     bench.is("document.querySelectorAll('#properties tr').length", 2)?;
     bench.says("#properties", "by a run of 27 steps")?;
     // It opens where the assertion fails.
@@ -236,6 +246,7 @@ fn in_the_tree(bench: &Bench) -> Outcome {
 fn threads(bench: &Bench) -> Outcome {
     bench.open("threads", &["examples/seats.bp", "--switches", "3", "--shortest"], 1)?;
     bench.says("#facts", "2 context switches")?;
+    bench.says("#facts", "at most 3 context switches")?;
     bench.is(
         "[...document.querySelectorAll('.lane-name')].map((name) => name.textContent)",
         vec!["start", "alice", "bob"],
@@ -251,7 +262,12 @@ fn threads(bench: &Bench) -> Outcome {
     bench.pictures("threads")?;
     bench.browser.click("#lanes .block:nth-of-type(3)")?;
     bench.says("#values .thread summary", "bob runs")?;
-    bench.stands("6", 28, "sell()")
+    bench.stands("6", 28, "sell()")?;
+    // Two threads that wait for ever.
+    let source = "decl a := 0;\nthread one begin void main() begin assume(a); end end\nthread two begin void main() begin assume(a); end end\n";
+    let path = bench.program("waiting.bp", source)?;
+    bench.open("deadlock", &[&path, "--deadlock"], 1)?;
+    bench.says("#tree .end", "no thread can go on: one waits line 2: assume(a)")
 }
 
 fn liveness(bench: &Bench) -> Outcome {
@@ -283,8 +299,21 @@ fn proved(bench: &Bench) -> Outcome {
     bench.says("#source .remarked", "no run gets past")?;
     bench.is("getComputedStyle(document.querySelector('#toolbar')).display", "none")?;
     bench.pictures("proved")?;
+    summaries(bench)?;
     bench.open("bounded", &["examples/seats.bp", "--switches", "1"], 0)?;
     bench.says("#facts", "runs up to 1 context switch")
+}
+
+/// What procedures do, as tables, and the course of the search.
+fn summaries(bench: &Bench) -> Outcome {
+    bench.open("summaries", &["examples/parity.bp", "--engine", "summary", "--stats=chart"], 0)?;
+    bench.is("document.querySelector('#summaries').open", true)?;
+    let even = "[...document.querySelectorAll('#summary-tables table')].find((table) => table.caption.textContent === 'even')";
+    bench.is(&format!("{even}.tBodies[0].rows[0].cells[0].textContent"), "anything")?;
+    bench.is(&format!("{even}.tBodies[0].rows[0].cells[1].textContent"), "n + result = 1 (mod 2)")?;
+    bench.is("document.querySelectorAll('#course-charts svg polyline').length", 2)?;
+    bench.says("#course-charts", "summary: waiting")?;
+    bench.pictures("summaries")
 }
 
 fn hostile(bench: &Bench) -> Outcome {

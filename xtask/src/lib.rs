@@ -7,6 +7,7 @@ pub mod family;
 pub mod fuzz;
 pub mod generate;
 pub mod peers;
+pub mod pictures;
 pub mod rng;
 pub mod shrink;
 pub mod soak;

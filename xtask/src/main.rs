@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
 use xtask::generate::Features;
-use xtask::{bench, browser, ci, family, fuzz, soak, tidy};
+use xtask::{bench, browser, ci, family, fuzz, pictures, soak, tidy};
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -48,6 +48,8 @@ enum Chore {
     },
     /// Opens reports in a browser (Debian's packages chromium and chromium-driver), and keeps pictures of them
     Browser,
+    /// Makes the pictures of the documents from the current build (needs the browser too)
+    Pictures,
     /// Checks the style rules on every file that git tracks
     Tidy,
     /// Prints a random program
@@ -185,6 +187,7 @@ fn main() -> ExitCode {
             run_bench(&bench::Plan { filter, engines, timeout, out, peers, repeat, before, validate })
         }
         Chore::Browser => run_browser(),
+        Chore::Pictures => run_pictures(),
         Chore::Tidy => run_tidy(),
         Chore::Gen { seed, features, other } => {
             print!("{}", other.kind(features, None).program(seed));
@@ -246,6 +249,20 @@ fn run_browser() -> ExitCode {
         }
         Err(problem) => {
             eprintln!("browser: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds the binary and makes pictures of it.
+fn run_pictures() -> ExitCode {
+    match ci::binary(&root()).and_then(|binary| pictures::run(&root(), &binary)) {
+        Ok(paths) => {
+            println!("pictures: {}", paths.join(", "));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("pictures: {problem}");
             ExitCode::FAILURE
         }
     }

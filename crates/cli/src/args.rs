@@ -3,6 +3,7 @@
 use crate::units::{bytes, duration};
 use clap::{Parser, Subcommand, ValueEnum};
 use postbop_engine::fixpoint::library::{LIBRARY, SWITCHES};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ impl Args {
             _ => None,
         };
         if let Some(question) = question {
-            question.stats = (question.stats || verbose) && !quiet;
+            let counters = verbose.then_some(Stats::Counters);
+            question.stats = question.stats.or(counters).filter(|stats| !quiet || *stats == Stats::Chart);
         }
         self
     }
@@ -85,6 +87,8 @@ pub enum Command {
     Summary(Summary),
     /// Print who calls whom, or the control flow of a procedure, as a picture
     Graph(Graph),
+    /// Step a program by hand, in a browser: choose steps and values, undo, ask what can be reached from here
+    Explore(Explore),
     /// Print the configurations that a pushdown system can reach, or from which it can, as an automaton
     Pds {
         /// What to do.
@@ -152,9 +156,18 @@ pub struct Question {
     pub target: Vec<String>,
     #[command(flatten)]
     pub cost: Cost,
-    /// Show what the engine counted, and how long it took
-    #[arg(long)]
-    pub stats: bool,
+    /// Show what the engine counted, and how long it took; `--stats=chart` draws the course of the search in the page of `--report`
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "counters")]
+    pub stats: Option<Stats>,
+}
+
+/// What is shown of the work.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub enum Stats {
+    /// What was counted
+    Counters,
+    /// How much was held and how much waited, while the work went on
+    Chart,
 }
 
 /// How much an answer may cost.
@@ -243,6 +256,18 @@ pub struct Graph {
     /// The form of the picture
     #[arg(long, value_enum, default_value_t)]
     pub format: Picture,
+    #[command(flatten)]
+    pub cost: Cost,
+}
+
+/// Step a program by hand.
+#[derive(clap::Args)]
+pub struct Explore {
+    #[command(flatten)]
+    pub source: Source,
+    /// Where the page is served; port 0 means any that is free. An address that is not on loopback lets other machines in
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    pub listen: SocketAddr,
     #[command(flatten)]
     pub cost: Cost,
 }

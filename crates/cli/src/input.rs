@@ -2,7 +2,7 @@
 
 use crate::args::{Dialect, Source};
 use crate::guard::Guard;
-use crate::report::diagnostics::{Shown, render};
+use crate::report::diagnostics::{Shown, render, underlined};
 use crate::{Output, Status};
 use postbop_front::moped::Heads;
 use postbop_front::plain::{Plain, heads, plain};
@@ -91,6 +91,15 @@ impl Input {
             true => text::print_action(&program.edges()[edge].action),
             false => self.excerpt(program.edges()[edge].span),
         }
+    }
+
+    /// A piece of the source, underlined, with a title and a few words beside it; nothing if there is no source.
+    pub fn underlined(&self, span: Span, title: &str, label: &str) -> String {
+        if self.file(span).text.is_empty() {
+            return String::new();
+        }
+        let files: Vec<Shown> = self.files.iter().map(SourceText::shown).collect();
+        underlined(&files, span, title, label)
     }
 
     /// The text of a span on one line.

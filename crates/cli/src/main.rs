@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod explore;
 mod guard;
 mod input;
 mod output;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
         Command::Emit(args) => commands::show::emit(args, &mut output),
         Command::Summary(args) => commands::summary::run(args, &mut output),
         Command::Graph(args) => commands::graph::run(args, &mut output),
+        Command::Explore(args) => explore::run(args, &mut output),
         Command::Pds { command } => commands::pds::run(command, &mut output),
         Command::Fmt(args) => commands::several::fmt(args, &mut output),
         Command::Fixpoint { command } => commands::fixpoint::run(command, &mut output),

@@ -42,6 +42,7 @@ impl Output {
             Command::Fmt(fmt) => Some(&fmt.cost),
             Command::Summary(summary) => Some(&summary.cost),
             Command::Graph(graph) => Some(&graph.cost),
+            Command::Explore(explore) => Some(&explore.cost),
             Command::Pds { command: Pds::Post(saturate) | Pds::Pre(saturate) } => Some(&saturate.cost),
             _ => None,
         };
@@ -55,6 +56,7 @@ impl Output {
             | Command::Fmt(_)
             | Command::Summary(_)
             | Command::Graph(_)
+            | Command::Explore(_)
             | Command::Pds { .. } => Telling::Error,
             _ => match format {
                 Format::Json => Telling::Json,

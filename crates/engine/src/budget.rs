@@ -234,8 +234,10 @@ pub struct Meter<'b> {
     budget: &'b Budget,
     work: Cell<u64>,
     why: RefCell<Option<Why>>,
+    /// What the engine holds and what waits to be done, as it said last.
+    holds: Cell<(u64, u64)>,
     /// Is told of the work whenever it is asked whether to go on.
-    pulse: &'b dyn Fn(u64),
+    pulse: &'b dyn Fn(Course),
 }
 
 /// How much work there is between two questions of diagrams.
@@ -243,8 +245,9 @@ pub const TURN: u64 = 1 << 13;
 
 impl<'b> Meter<'b> {
     /// No work was done yet; `pulse` is told how much there was, again and again.
-    pub fn new(budget: &'b Budget, pulse: &'b dyn Fn(u64)) -> Self {
-        Meter { budget, work: Cell::new(0), why: RefCell::new(None), pulse }
+    pub fn new(budget: &'b Budget, pulse: &'b dyn Fn(Course)) -> Self {
+        let (work, holds) = (Cell::new(0), Cell::new((0, 0)));
+        Meter { budget, work, why: RefCell::new(None), holds, pulse }
     }
 
     /// The work so far.
@@ -257,6 +260,17 @@ impl<'b> Meter<'b> {
         self.budget.memory()
     }
 
+    /// Notes how much the engine holds, and how much waits to be done.
+    pub fn holds(&self, kept: u64, waiting: u64) {
+        self.holds.set((kept, waiting));
+    }
+
+    /// Tells how far the work is.
+    pub fn beat(&self) {
+        let (kept, waiting) = self.holds.get();
+        (self.pulse)(Course { work: self.work(), kept, waiting });
+    }
+
     /// Counts work that diagrams do not ask about.
     pub fn spend(&self, work: u64) {
         self.work.set(self.work.get() + work);
@@ -264,14 +278,14 @@ impl<'b> Meter<'b> {
 
     /// Whether the work may go on, and if not, why.
     pub fn check(&self) -> Result<(), Why> {
-        (self.pulse)(self.work());
+        self.beat();
         self.budget.after(self.work())
     }
 
     /// Whether the work may go on after so many more units.
     pub fn goes_on(&self, work: u64) -> bool {
         self.spend(work);
-        (self.pulse)(self.work());
+        self.beat();
         let why = self.budget.after(self.work()).err();
         let goes_on = why.is_none();
         *self.why.borrow_mut() = why;
@@ -281,7 +295,7 @@ impl<'b> Meter<'b> {
     /// Whether diagrams may go on, with so many bytes more.
     pub fn allows(&self, bytes: usize) -> bool {
         self.spend(TURN);
-        (self.pulse)(self.work());
+        self.beat();
         let why = self.budget.after_with(self.work(), bytes as u64).err();
         let goes_on = why.is_none();
         *self.why.borrow_mut() = why;
@@ -299,6 +313,17 @@ impl<'b> Meter<'b> {
     }
 }
 
+/// One moment of the course that a search takes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Course {
+    /// How much work was done.
+    pub work: u64,
+    /// How much it holds: vertices of diagrams, contexts, configurations. 0 if the engine does not say.
+    pub kept: u64,
+    /// How much waits to be done: the length of its worklist.
+    pub waiting: u64,
+}
+
 /// How far an engine is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
@@ -306,6 +331,8 @@ pub struct Tick {
     pub unit: &'static str,
     /// How many of these it has.
     pub done: u64,
+    /// Where it is on its course.
+    pub course: Course,
 }
 
 /// How far the work is.

@@ -77,6 +77,7 @@ mod engine;
 mod evidence;
 mod explicit;
 pub mod fixpoint;
+pub mod onward;
 mod pulse;
 mod race;
 mod reduce;
@@ -92,7 +93,7 @@ mod verdict;
 mod verify;
 pub mod weighted;
 
-pub use budget::{Budget, Observer, Progress, Silent, Tick};
+pub use budget::{Budget, Course, Observer, Progress, Silent, Tick};
 pub use deadlock::{DEADLOCK, deadlock};
 pub use encode::prepared::Prepared;
 pub use engine::{

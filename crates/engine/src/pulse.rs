@@ -4,7 +4,7 @@
 //! engine can say that it is still at work, and it comes in a callback, where the listener is not at hand. A pulse holds the
 //! listener and can be shared with callbacks.
 
-use crate::budget::Tick;
+use crate::budget::{Course, Tick};
 use crate::engine::{Finding, Listener};
 use postbop_ir::Proof;
 use std::cell::{Cell, RefCell};
@@ -24,14 +24,15 @@ impl<'l> Pulse<'l> {
         Pulse { listener: RefCell::new(listener), told: Cell::new(0) }
     }
 
-    /// So much work was done in all.
-    pub fn beat(&self, work: u64) {
+    /// The work has come so far in all.
+    pub fn beat(&self, course: Course) {
+        let work = course.work;
         // A listener that is busy with a trace does not hear it.
         if work >= self.told.get() + BEAT
             && let Ok(mut listener) = self.listener.try_borrow_mut()
         {
             self.told.set(work);
-            listener.progress(Tick { unit: "units of work", done: work });
+            listener.progress(Tick { unit: "units of work", done: work, course });
         }
     }
 }

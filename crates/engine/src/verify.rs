@@ -11,7 +11,7 @@
 //! The answers stand on a [`Board`], one row for each query. A row is settled once, and the observer is told at once.
 
 use crate::assumptions::{assumptions, blocked, watch};
-use crate::budget::{Budget, Observer, Progress, Tick};
+use crate::budget::{Budget, Course, Observer, Progress, Tick};
 use crate::engine::{Engine, Unsupported, engine};
 use crate::evidence::Evidence;
 use crate::threads;
@@ -215,7 +215,7 @@ impl<'a, 'o> Board<'a, 'o> {
     pub fn violated(&mut self, query: usize, mut trace: Trace, budget: &Budget) {
         let Task { program, queries, .. } = self.task;
         let mut stopped = None;
-        let mut tick = Tick { unit: "steps replayed", done: 0 };
+        let mut tick = Tick { unit: "steps replayed", done: 0, course: Course::default() };
         let mut goes_on = || {
             self.progress(Bound::NONE, tick);
             tick.done += u64::from(PATIENCE);

@@ -29,6 +29,7 @@ pub mod trace;
 pub mod types;
 pub mod validate;
 pub mod value;
+pub mod walk;
 
 pub use expr::{Expr, Op, Visit};
 pub use ids::{EdgeId, FileId, Id, LocId, ProcId, SegmentId, Table, ThreadId, VarId};
@@ -43,3 +44,4 @@ pub use trace::{Context, Position, Repeat, Segment, Step, Trace};
 pub use types::Type;
 pub use validate::{Flaw, validate};
 pub use value::Value;
+pub use walk::Walk;

@@ -126,7 +126,7 @@ pub fn successors(
 }
 
 /// The outcome of an action once its choices are made; none where it blocks.
-fn outcome(
+pub(crate) fn outcome(
     program: &Program,
     places: &Places,
     action: &Action,

@@ -1,7 +1,7 @@
 //! Room `cli/commands`: `postbop check`.
 
 use super::watched::{self, Translated};
-use crate::args::{Check, Cost};
+use crate::args::{Check, Cost, Stats};
 use crate::guard::Guard;
 use crate::input::{Files, Input, options};
 use crate::report::html::Page;
@@ -46,6 +46,12 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
         false => properties::queries(&input, &named).map_err(|message| refuse(output, message))?,
     };
     drop(guard);
+    if args.question.stats == Some(Stats::Chart) && args.report.is_none() {
+        return Err(refuse(
+            output,
+            "`--stats=chart` is drawn in the page that `--report FILE.html` names".into(),
+        ));
+    }
     if queries.is_empty() && products.is_empty() && !args.allow_empty {
         let message = "there is nothing to check: no assertion, and no label ERROR or SLIC_ERROR; \
             `--target LABEL` asks about a label, `--allow-empty` accepts this";
@@ -65,7 +71,7 @@ fn decide(args: &Check, output: &mut Output) -> Result<Status, Status> {
     report.stats.add("read_us", read.as_micros() as u64);
     report.stats.add("total_us", start.elapsed().as_micros() as u64);
     report.stats.add("peak_bytes", peak());
-    let written = sheet.finish(&report, &input);
+    let written = sheet.finish(&report, &input, &budget);
     let mut status = status(&report);
     if let (Err(error), Some(path)) = (written, &args.report) {
         status = status.worst(unwritable(path, &error, output));

@@ -49,7 +49,7 @@ fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status>
         render(&[Shown { name: &name, text: &source, lines: &lines }], &flaws, output);
         Status::BadInput
     })?;
-    if args.question.stats {
+    if args.question.stats.is_some() {
         output.out.push_str(&text::stats("fixpoint", &answers.stats));
         output.out.push('\n');
     }

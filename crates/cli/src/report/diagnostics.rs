@@ -15,6 +15,9 @@ use std::ops::Range;
 const MARGIN: usize = 60;
 const WIDEST: usize = 100;
 
+/// How wide a terminal is taken to be.
+const COLUMNS: usize = 80;
+
 /// How many diagnostics to show.
 const MOST: usize = 110;
 
@@ -51,6 +54,15 @@ pub fn render(files: &[Shown], diagnostics: &[Diagnostic], output: &mut Output) 
             let _ = writeln!(output.err, "{}: {errors} error{s}", file.name);
         }
     }
+}
+
+/// A piece of the source, underlined as compilers do, with a title and a few words beside it.
+pub fn underlined(files: &[Shown], span: Span, title: &str, label: &str) -> String {
+    let window = Window::new(files, span);
+    let label = (!label.is_empty()).then_some(label);
+    let mark = AnnotationKind::Primary.span(window.mark.clone()).label(label);
+    let group = Level::ERROR.primary_title(title).element(window.snippet().annotation(mark));
+    format!("{}\n", Renderer::plain().term_width(COLUMNS).render(&[group]))
 }
 
 /// A diagnostic for programs. Lines and columns count from 1.

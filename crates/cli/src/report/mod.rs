@@ -1,6 +1,7 @@
 //! Room `cli/report`: what people and programs get to see.
 
 pub mod constraints;
+pub mod course;
 pub mod diagnostics;
 pub mod html;
 pub mod json;
@@ -11,6 +12,7 @@ pub mod printer;
 pub mod repeats;
 pub mod sarif;
 pub mod story;
+pub mod summaries;
 pub mod text;
 pub mod trace_json;
 pub mod words;

@@ -11,6 +11,8 @@ use std::fmt::Write;
 /// How many lines are shown of the beginning of a trace, and how many of its end.
 pub const HEAD: usize = 1_000;
 const TAIL: usize = 500;
+/// How wide a line is, if its values can be put below each other.
+const COLUMNS: usize = 80;
 /// How many levels of indentation to print.
 const DEEPEST: usize = 20;
 /// Where values stand, without lanes and with them.
@@ -87,11 +89,36 @@ impl Page {
             0 => (plain(line), COLUMN),
             lanes => (in_lane(line, lanes), LANE_COLUMN),
         };
-        let _ = match line.values.is_empty() {
-            true => writeln!(self.out, "{}", text.trim_end()),
-            false => writeln!(self.out, "{text:<column$}  {}", line.values),
+        let whole = format!("{text:<column$}  {}", line.values);
+        let lines = match line.values.is_empty() || whole.chars().count() <= COLUMNS {
+            true => vec![whole],
+            false => {
+                let beside = wrapped(&line.values, COLUMNS - column - 2);
+                // Text that reaches into the column of the values has a line of its own.
+                let (own, first) =
+                    if text.chars().count() > column { (Some(text), String::new()) } else { (None, text) };
+                let texts = std::iter::once(&*first).chain(std::iter::repeat(""));
+                let values =
+                    beside.iter().zip(texts).map(|(values, text)| format!("{text:<column$}  {values}"));
+                own.into_iter().chain(values).collect()
+            }
         };
+        lines.iter().for_each(|line| self.out.extend([line.trim_end(), "\n"]));
     }
+}
+
+/// A list of values on lines of at most this width, as far as single values allow.
+fn wrapped(values: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for value in values.split_inclusive(", ") {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + value.trim_end().chars().count() <= width => {
+                line.push_str(value)
+            }
+            _ => lines.push(value.to_owned()),
+        }
+    }
+    lines
 }
 
 fn number(line: &Line) -> String {
@@ -143,6 +170,21 @@ mod tests {
         assert_eq!(text.lines().count(), HEAD + 1 + TAIL);
         assert!(text.contains("… 8500 lines left out …"), "{}", &text[text.len() - 200..]);
         assert!(text.ends_with("  9999    skip\n"));
+    }
+
+    #[test]
+    fn values_that_need_more_than_a_line_get_more() {
+        let values: Vec<String> = (0..9).map(|at| format!("value{at}={at}")).collect();
+        let mut page = Page::new(0);
+        page.line(Line { values: values.join(", "), ..line(1) });
+        page.line(Line { values: values.join(", "), text: "x".repeat(60), ..line(2) });
+        let text = page.finish();
+        assert!(text.lines().all(|line| line.chars().count() <= COLUMNS), "{text}");
+        for value in &values {
+            assert_eq!(text.matches(value.as_str()).count(), 2, "{text}");
+        }
+        // Three values of eight letters fit beside the text: three lines, and one more for the text that is too long.
+        assert_eq!(text.lines().count(), 3 + 4, "{text}");
     }
 
     #[test]

@@ -1,19 +1,21 @@
 //! Room `cli/report`: answers written as they are found, and how far the work is.
 
-use super::html::Page;
+use super::course::Courses;
+use super::html::{More, Page};
 use super::plain::visible;
 use super::text::Manner;
 use super::trace_json::Writer;
 use super::words::Words;
 use super::{json, junit, overall, sarif, text};
-use crate::args::{Check, Detail, Format};
+use crate::args::{Check, Detail, Format, Stats};
 use crate::commands::certificate::is_smt;
 use crate::input::Input;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
-use postbop_engine::{Answer, Observer, Progress, Report, Verdict};
+use postbop_engine::{Answer, Budget, Observer, Progress, Report, Verdict};
 use postbop_ir::text::fingerprint;
 use postbop_ir::{Schedule, Trace};
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
@@ -29,6 +31,10 @@ pub struct Sheet<'a> {
     keeps: bool,
     /// The page that is written beside it.
     page: Option<Page>,
+    /// The courses of the searches, if they are to be drawn.
+    courses: Option<Courses>,
+    /// How far the work was when it was told last.
+    far: String,
     /// Of a form that is one document: what it says of each property so far.
     results: Vec<serde_json::Value>,
     cases: String,
@@ -46,8 +52,9 @@ impl<'a> Sheet<'a> {
         output.speak();
         let bar = if output.quiet { None } else { bar() };
         let keeps = args.certificate.as_deref().is_some_and(is_smt);
-        let (results, cases) = (Vec::new(), String::new());
-        Sheet { args, output, width, begun: false, bar, keeps, page, results, cases }
+        let courses = (args.question.stats == Some(Stats::Chart)).then(Courses::default);
+        let (far, results, cases) = (String::new(), Vec::new(), String::new());
+        Sheet { args, output, width, begun: false, bar, keeps, page, courses, far, results, cases }
     }
 
     /// Writes one answer; a violation needs a printer that knows its program.
@@ -56,11 +63,14 @@ impl<'a> Sheet<'a> {
         if let (Some(page), Some(source)) = (&mut self.page, printer) {
             page.answer(answer, &source.words);
         }
-        let Sheet { args, output, width, .. } = self;
+        let Sheet { args, output, width, far, .. } = self;
         let words = printer.map(|source| &source.words);
         let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
         let manner = Manner { words, detail, shortest, width: *width, validate };
-        let told = || format!("{}{}", text::answer(answer, &manner), text::advice(answer, &args.engine));
+        let told = || {
+            let advice = text::advice(answer, &args.engine);
+            format!("{}{}{advice}", text::answer(answer, &manner), text::far(answer, far))
+        };
         let written = match args.format {
             Format::Human => output.out.write_all(visible(&told()).as_bytes()),
             Format::Github => output.out.write_all(junit::annotation(answer, input, words).as_bytes()),
@@ -86,7 +96,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// Writes the answers that are unknown, and the verdict on all. The result is that of the page.
-    pub fn finish(mut self, report: &Report, input: &Input) -> io::Result<()> {
+    pub fn finish(mut self, report: &Report, input: &Input, budget: &Budget) -> io::Result<()> {
         let Report { answers, engine, stats, blocked } = report;
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -99,8 +109,8 @@ impl<'a> Sheet<'a> {
             Format::Github => text::verdict(answers),
             Format::Human => {
                 let stats = match self.args.question.stats {
-                    true => format!("\n{}\n", text::stats(engine, stats)),
-                    false => String::new(),
+                    Some(Stats::Counters) => format!("\n{}\n", text::stats(engine, stats)),
+                    Some(Stats::Chart) | None => String::new(),
                 };
                 let blocked = text::blocked(blocked, input);
                 let answer = match input.format {
@@ -116,7 +126,10 @@ impl<'a> Sheet<'a> {
             }
         };
         self.output.out.push_str(&last);
-        self.page.map_or(Ok(()), |page| page.finish(report, input, &self.args.engine))
+        self.page.map_or(Ok(()), |page| {
+            let more = More { args: self.args, budget, courses: self.courses.as_ref() };
+            page.finish(report, input, &more)
+        })
     }
 }
 
@@ -145,14 +158,19 @@ impl<'i, 's, 'a> Printer<'i, 's, 'a> {
 
 impl Observer for Printer<'_, '_, '_> {
     fn progress(&mut self, progress: &Progress) {
-        let Some(bar) = &self.sheet.bar else { return };
         let Progress { engine, tick, bound, settled, queries } = progress;
+        if let Some(courses) = &mut self.sheet.courses {
+            courses.note(engine, tick.course);
+        }
+        self.sheet.far.clear();
+        let (done, unit) = (tick.done, tick.unit);
+        let _ = write!(self.sheet.far, "{engine} had {done} {unit}");
+        let Some(bar) = &self.sheet.bar else { return };
         let bound = match bound.schedule {
             None => String::new(),
             Some(Schedule::Switches(count)) => format!(" · up to {count} switches"),
             Some(Schedule::Rounds(count)) => format!(" · up to {count} rounds"),
         };
-        let (done, unit) = (tick.done, tick.unit);
         bar.set_message(format!("{engine} · {settled} of {queries} answered{bound} · {done} {unit}"));
     }
 

@@ -50,9 +50,15 @@ pub fn answer(answer: &Answer, manner: &Manner) -> String {
         return out;
     }
     let story = story::tell(words, trace, &answer.changes, detail);
+    let waiting = words.waiting(name, trace);
+    if waiting.is_none() {
+        let failing = words.failing(name, trace);
+        let gap = if failing.is_empty() { "" } else { "\n" };
+        let _ = write!(out, "{gap}{failing}");
+    }
     let _ = match trace.repeats {
         Some(_) => writeln!(out, "\n{story}"),
-        None => match words.waiting(name, trace) {
+        None => match waiting {
             Some(waiting) => writeln!(out, "\n{story}{}", stuck(words, &waiting)),
             None => writeln!(out, "\n{story}        {name} is reached\n"),
         },
@@ -76,6 +82,16 @@ pub fn says(answer: &Answer) -> String {
         }
         Verdict::Unknown(why) => format!("unknown: {}", unknown(why, answer.explored)),
         Verdict::Violated(_) => "violated".into(),
+    }
+}
+
+/// How far the work was when a limit ended it, as a line of its own; nothing if it was not ended by a limit.
+pub fn far(answer: &Answer, far: &str) -> String {
+    match &answer.verdict {
+        Verdict::Unknown(Why::Time(_) | Why::Memory(_) | Why::Cancelled) if !far.is_empty() => {
+            format!("        so far: {far}\n")
+        }
+        _ => String::new(),
     }
 }
 

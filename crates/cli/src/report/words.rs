@@ -3,9 +3,12 @@
 use crate::input::Input;
 use postbop_engine::DEADLOCK;
 use postbop_ir::eval::{Cell, Env, eval};
-use postbop_ir::replay::{Waiting, deadlock};
+use postbop_ir::replay::{Waiting, deadlock, ending};
 use postbop_ir::{Action, CheckKind, EdgeId, Expr, LocId, Op, Program, ThreadId, Trace, Value, VarId};
 use std::collections::{BTreeMap, HashMap};
+
+/// The longest run at whose end values are looked up.
+const LONGEST: usize = 1_000_000;
 
 /// The values known at some point.
 pub type Values = BTreeMap<VarId, Value>;
@@ -100,6 +103,41 @@ impl<'a> Words<'a> {
             (false, true) => "  [fails]",
         }
         .to_owned()
+    }
+
+    /// The statement with which a run violates a property, underlined, with the values that its condition depends on.
+    pub fn failing(&self, name: &str, trace: &Trace) -> String {
+        let steps = trace.contexts.iter().flat_map(|context| &context.steps);
+        let (at, title) = match &trace.repeats {
+            Some(repeat) => {
+                let context = trace.contexts.get(repeat.from.context as usize);
+                let head = context.and_then(|context| context.steps.get(repeat.from.step as usize));
+                (head, "from here on the run repeats itself for ever".to_owned())
+            }
+            None => (steps.last(), format!("{name} is reached here")),
+        };
+        let Some(step) = at else { return String::new() };
+        let edge = &self.program.edges()[step.edge];
+        let title = match self.checks.get(&edge.to).filter(|_| trace.repeats.is_none()) {
+            Some(CheckKind::Assert) => "this assertion fails".to_owned(),
+            Some(CheckKind::Bounds) => "this index is out of range".to_owned(),
+            None => title,
+        };
+        let stored: usize = trace.contexts.iter().map(|context| context.steps.len()).sum();
+        let values = match trace.repeats.is_none() && stored <= LONGEST {
+            true => self.read_by(&edge.action, trace),
+            false => String::new(),
+        };
+        self.input.underlined(edge.span, &title, &values)
+    }
+
+    /// The values at the end of a run that an action reads.
+    fn read_by(&self, action: &Action, trace: &Trace) -> String {
+        let known: Values = ending(self.program, trace).unwrap_or_default().into_iter().collect();
+        let mut read: Vec<VarId> = action.exprs().flat_map(Expr::reads).collect();
+        read.sort_unstable();
+        read.dedup();
+        self.list(read.into_iter().map(|var| (var, known.get(&var).copied())))
     }
 
     /// Of a step to a failed check of an array access: the index, and the length of the array.

@@ -182,7 +182,16 @@ fn a_loop_is_told_once_and_the_end_of_a_trace_is_shown() {
     );
     assert!(text.contains("… the 2 steps above 3998 times more …"), "{text}");
     assert!(text.contains("c=4000") && text.contains("assert(c < 4000)  [fails]"), "{text}");
-    assert!(text.lines().count() < 20, "{text}");
+    assert!(text.lines().count() < 24, "{text}");
+}
+
+#[test]
+fn a_failing_statement_is_underlined_with_the_values_that_matter() {
+    let text = told("decl a, b, c;\nvoid main() begin\n a, b, c := 1, 0, 1;\n assert(!a | b);\nend\n");
+    let shown = ["error: this assertion fails", "4 |  assert(!a | b);", "^^^^^^^^^^^^^^ a=1, b=0"];
+    assert!(shown.iter().all(|line| text.contains(line)), "{text}");
+    let text = told("decl uint<3> x[4];\nvoid main() begin\n decl uint<3> i;\n i := 5;\n x[i] := 1;\nend\n");
+    assert!(text.contains("error: this index is out of range") && text.contains("^^^^ i=5"), "{text}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the documents show is what the binary prints and what the library does; the code map names every file.
 
-use crate::common::{files_below, postbop, root};
+use crate::common::{Ran, files_below, postbop, root, say};
 use serde_json::Value;
 
 /// The output of a command stands in the README, word for word.
@@ -32,26 +32,110 @@ fn the_page_on_graphs_and_traces_shows_real_output() {
     assert_eq!(shown, real);
 }
 
-/// In these pages a block that begins with `$ postbop` shows a command and what it prints.
+/// A folder in which the commands of the documents run: what they name is there, and what they write hurts nobody.
+#[cfg(unix)]
+fn desk() -> std::path::PathBuf {
+    let desk = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("documents");
+    let _ = std::fs::remove_dir_all(&desk);
+    std::fs::create_dir_all(&desk).expect("the scratch folder can be written to");
+    let here = root().canonicalize().expect("the repository is there");
+    for name in ["examples", "tests", "docs"] {
+        std::os::unix::fs::symlink(here.join(name), desk.join(name)).expect("a link");
+    }
+    let binary = desk.join("bin");
+    std::fs::create_dir(&binary).expect("a folder");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_postbop"), binary.join("postbop")).expect("a link");
+    desk
+}
+
+/// Whether text is what a document shows; a line `…` stands for any lines.
+fn is_shown(text: &str, shown: &[&str]) -> bool {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let Some(gap) = shown.iter().position(|line| *line == "…") else { return lines == shown };
+    let (before, after) = (&shown[..gap], &shown[gap + 1..]);
+    assert!(!after.contains(&"…"), "one gap is enough");
+    lines.len() >= before.len() + after.len() && lines.starts_with(before) && lines.ends_with(after)
+}
+
+/// In every document, a line that begins with `$ ` in a block is a command, and the lines below it are what it prints. All of them are run,
+/// but for those of cargo, which take minutes.
+#[cfg(unix)]
 #[test]
-fn commands_in_the_manual_print_what_it_shows() {
-    for (name, least) in [("integers", 4), ("moped", 2), ("reports", 1)] {
-        let page = std::fs::read_to_string(root().join(format!("docs/{name}.md"))).expect("there is a page");
-        let blocks = page.split("\n```\n").filter_map(|block| block.strip_prefix("$ postbop "));
-        let mut count = 0;
-        for (command, shown) in blocks.filter_map(|block| block.split_once('\n')) {
-            // Words in quotes are one argument.
-            let parts = command.split('\'').enumerate();
-            let args: Vec<&str> = parts
-                .flat_map(|(at, part)| match at % 2 {
-                    0 => part.split_whitespace().collect::<Vec<_>>(),
-                    _ => vec![part],
-                })
-                .collect();
-            assert_eq!(postbop(&args).with(0).out.trim_end(), shown, "docs/{name}.md: {command}");
-            count += 1;
+fn commands_in_the_documents_print_what_they_show() {
+    let desk = desk();
+    let path = format!("{}:{}", desk.join("bin").display(), std::env::var("PATH").unwrap_or_default());
+    let mut pages: Vec<_> = files_below(&root().join("docs"), "md");
+    pages.push(root().join("README.md"));
+    let mut counts = std::collections::BTreeMap::new();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).expect("a page");
+        let name = page.file_stem().and_then(|name| name.to_str()).expect("plain names").to_owned();
+        for block in text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix('\n')) {
+            let lines: Vec<&str> = block.lines().collect();
+            for (at, line) in lines.iter().enumerate() {
+                let Some(command) = line.strip_prefix("$ ") else { continue };
+                let command = command.replace("cargo run --release -- ", "postbop ");
+                if command.starts_with("cargo ") {
+                    continue;
+                }
+                let shown = lines[at + 1..].split(|line| line.starts_with("$ ")).next().unwrap_or(&[]);
+                let mut shell = std::process::Command::new("sh");
+                shell.args(["-c", &command]).current_dir(&desk).env("PATH", &path);
+                let ran = Ran::new(shell.stdin(std::process::Stdio::null()).output().expect("a shell"));
+                assert!(matches!(ran.status, Some(0 | 1 | 3)), "{name}: {command}: {ran:?}");
+                assert!(is_shown(&ran.out, shown), "{name}: `{command}` prints\n{}", ran.out);
+                *counts.entry(name.clone()).or_insert(0) += 1;
+            }
         }
-        assert!(count >= least, "docs/{name}.md shows {count} commands");
+    }
+    let least =
+        [("README", 5), ("tutorial", 7), ("traces", 2), ("threads", 2), ("verdicts", 2), ("engines", 2)];
+    for (name, least) in least.into_iter().chain([("integers", 4), ("moped", 2), ("reports", 1)]) {
+        assert!(counts.get(name).is_some_and(|count| *count >= least), "{name}.md: {counts:?}");
+    }
+    say(&format!("documents: {} commands print what is shown", counts.values().sum::<i32>()));
+}
+
+#[test]
+fn a_gap_stands_for_any_lines() {
+    assert!(is_shown("a\nb\nc\n", &["a", "…", "c"]) && is_shown("a\nc\n", &["a", "…", "c"]));
+    assert!(!is_shown("a\nb\nc\n", &["a", "…", "b"]) && !is_shown("a\n", &["a", "…", "a"]));
+    assert!(is_shown("a\n", &["a"]) && !is_shown("a\nb\n", &["a"]));
+}
+
+/// The picture of a terminal shows what the binary prints: `cargo xtask pictures` makes it anew.
+#[test]
+fn the_picture_of_a_terminal_is_real() {
+    let picture =
+        std::fs::read_to_string(root().join("docs/pictures/terminal.svg")).expect("there is a picture");
+    let command = xtask::pictures::COMMAND;
+    assert!(
+        picture == xtask::pictures::terminal(&command, &postbop(&command).with(1).out),
+        "`cargo xtask pictures`"
+    );
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
+    for name in ["terminal.svg", "report.png"] {
+        assert!(readme.contains(&format!("(docs/pictures/{name})")), "the README does not show {name}");
+    }
+}
+
+/// Every page of the manual is in its table of contents, and the other way round.
+#[test]
+fn the_book_has_every_page() {
+    let summary = std::fs::read_to_string(root().join("docs/SUMMARY.md")).expect("there is a summary");
+    let overview = std::fs::read_to_string(root().join("docs/README.md")).expect("there is an overview");
+    for page in files_below(&root().join("docs"), "md") {
+        let name = page.file_name().and_then(|name| name.to_str()).expect("plain names");
+        assert!(
+            name == "SUMMARY.md" || summary.contains(&format!("({name})")),
+            "{name} is not in the summary"
+        );
+        let known = ["SUMMARY.md", "README.md"].contains(&name) || overview.contains(&format!("({name})"));
+        assert!(known, "{name} is not in the overview");
+    }
+    let links = summary.split('(').skip(1).filter_map(|rest| rest.split_once(')'));
+    for (name, _) in links {
+        assert!(root().join("docs").join(name).is_file(), "{name} is no page");
     }
 }
 

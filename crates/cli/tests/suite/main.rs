@@ -12,6 +12,7 @@ mod conventions;
 mod corpus;
 mod deadlock;
 mod documents;
+mod explore;
 mod formulas;
 mod fuzz;
 mod horn;

@@ -246,3 +246,67 @@ fn graphs_name_what_is_there_and_nothing_breaks_out() {
     let ran = postbop(&["graph", program.to_str().expect("plain"), "--format", "svg"]).with(2);
     assert!(ran.err.contains("--format dot"), "{}", ran.err);
 }
+
+/// The module has a test of its own, in Python, which needs BenchExec.
+#[test]
+fn the_tool_info_module_of_benchexec_reads_our_verdicts() {
+    let python = |args: &[&str]| {
+        let mut python = std::process::Command::new("python3");
+        python.args(args).current_dir(root()).env("PYTHONDONTWRITEBYTECODE", "1");
+        python.env("POSTBOP", env!("CARGO_BIN_EXE_postbop")).output()
+    };
+    if !python(&["-c", "import benchexec"]).is_ok_and(|ran| ran.status.success()) {
+        say("reports: SKIPPED, NOTHING WAS TESTED of the module for BenchExec, which is not installed");
+        return;
+    }
+    let ran = python(&["bench/benchexec/test_postbop.py"]).expect("it ran before");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn a_chart_is_drawn_on_request_and_is_the_same_every_time() {
+    let path = scratch("chart.html", "");
+    let name = path.to_str().expect("plain");
+    let page = || {
+        let args = ["check", "examples/sort.bp", "--engine", "summary", "--stats=chart", "--report", name];
+        let ran = postbop(&args).with(0);
+        assert!(!ran.out.contains("search_us"), "the counters were not asked for");
+        std::fs::read_to_string(&path).expect("it is written")
+    };
+    let first = page();
+    let data = first
+        .split_once("id=\"report\">")
+        .and_then(|(_, rest)| rest.split_once("</script>"))
+        .expect("data")
+        .0;
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    let course = &data["courses"][0];
+    assert_eq!(course["engine"], "summary");
+    let moments = course["moments"].as_array().expect("a list");
+    assert!(moments.len() > 2, "{course}");
+    let at = |moment: &Value, column: usize| moment[column].as_u64().expect("a number");
+    assert!(moments.windows(2).all(|pair| at(&pair[0], 0) <= at(&pair[1], 0)), "the work only grows");
+    assert!(moments.iter().all(|moment| at(moment, 1) > 0), "there are diagrams");
+    assert!(moments.iter().any(|moment| at(moment, 2) > 0), "something waits");
+    assert_eq!(first, page());
+    postbop(&["check", "examples/sort.bp", "--stats=chart"]).with(2);
+    assert!(postbop(&["check", "examples/locks-fixed.bp", "--stats"]).with(0).out.contains("search_us"));
+}
+
+#[test]
+fn a_page_of_a_proof_says_what_procedures_do() {
+    let path = scratch("summaries.html", "");
+    postbop(&["check", "examples/parity.bp", "--report", path.to_str().expect("plain")]).with(0);
+    let page = std::fs::read_to_string(&path).expect("it is written");
+    let data =
+        page.split_once("id=\"report\">").and_then(|(_, rest)| rest.split_once("</script>")).expect("data").0;
+    let data: Value = serde_json::from_str(data).expect("JSON");
+    let even = data["summaries"].as_array().expect("tables").iter().find(|table| table["name"] == "even");
+    let even = even.expect("there is a procedure even");
+    // even(n) is 1 for even numbers and 0 for odd ones, and always returns: one case, in which nothing is said of n alone.
+    assert_eq!(
+        (&even["inputs"][0], &even["outputs"][0], &even["exact"]),
+        (&"n".into(), &"result".into(), &true.into())
+    );
+    assert_eq!(even["rows"], serde_json::json!([["", "n + result = 1 (mod 2)"]]));
+}

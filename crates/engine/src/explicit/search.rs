@@ -7,7 +7,7 @@
 use super::history::Recorded;
 use super::proof::proof;
 use super::store::{NO_ROW, Parent, Store};
-use crate::budget::{Budget, Stopwatch, Tick};
+use crate::budget::{Budget, Course, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::retrace::Retracer;
@@ -125,7 +125,9 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             if self.expander.work >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.work + PATIENCE;
                 budget.after_with(self.expander.work, self.order.room())?;
-                listener.progress(Tick { unit: "contexts", done: self.store.contexts });
+                let (kept, waiting) = (self.store.contexts, self.work.len() as u64);
+                let course = Course { work: self.expander.work, kept, waiting };
+                listener.progress(Tick { unit: "contexts", done: kept, course });
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::history::{COPIES, Point, Recorded};
 use super::library::Algorithm;
 use super::template::{PC, TARGET, Template};
-use crate::budget::{Budget, Stopwatch, TURN, clock};
+use crate::budget::{Budget, Course, Stopwatch, TURN, clock};
 use crate::encode::machine::code::Machine;
 use crate::encode::machine::retrace::Retracer;
 use crate::encode::prepared::Prepared;
@@ -53,11 +53,14 @@ pub fn check(
 }
 
 /// A callback that interrupts the work of diagrams when the budget is used up, and tells of the work until then.
-pub(super) fn keep_to<'w>(budget: &'w Budget, beat: &'w dyn Fn(u64)) -> impl FnMut(usize) -> bool + use<'w> {
+pub(super) fn keep_to<'w>(
+    budget: &'w Budget,
+    beat: &'w dyn Fn(Course),
+) -> impl FnMut(usize) -> bool + use<'w> {
     let mut work = 0;
     move |bytes| {
         work += TURN;
-        beat(work);
+        beat(Course { work, ..Course::default() });
         budget.allows(bytes as u64).is_ok()
     }
 }
@@ -82,7 +85,7 @@ pub(super) fn tallies(solver: &mut ProgramSolver, formulas: &Formulas) -> Stats 
 pub(super) struct Search<'s, 'w, 'm, 'a, 't> {
     pub(super) task: &'t Task<'t>,
     pub(super) budget: &'w Budget,
-    beat: &'w dyn Fn(u64),
+    beat: &'w dyn Fn(Course),
     pub(super) machine: &'m Machine<'a>,
     pub(super) formulas: &'s Formulas,
     pub(super) solver: ProgramSolver<'s, 'w, 'm, 'a>,

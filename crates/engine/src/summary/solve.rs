@@ -198,6 +198,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
             }
             rounds += 1;
             meter.spend(ROUND);
+            meter.holds(self.encoder.bdd.len() as u64, self.agenda.len() as u64);
+            if rounds.is_multiple_of(8) {
+                meter.beat();
+            }
             if rounds.is_multiple_of(256) {
                 meter.check()?;
             }

@@ -96,6 +96,11 @@ impl<'a> Draft<'a> {
         (start, over)
     }
 
+    /// The finished translation with the threads of the program, and for each of its edges the edge that it stands for.
+    pub fn parts(self) -> (Program, Table<EdgeId, Option<EdgeId>>) {
+        (self.out.finish_threads(), self.meanings)
+    }
+
     /// The finished translation, which starts in this procedure.
     pub fn finish(self, start: ProcId, query: Query) -> Wrapped<'a> {
         let Draft { source, out, meanings } = self;

@@ -25,7 +25,7 @@ use super::configurations::{Frame, Store, Via};
 use super::direct_trace;
 use super::persistent::Persistent;
 use super::resume_points::shared;
-use crate::budget::{Budget, Tick};
+use crate::budget::{Budget, Course, Tick};
 use crate::encode::machine::code::{Code, Machine};
 use crate::encode::machine::expand::{Expander, Next, Site};
 use crate::encode::machine::layout::Row;
@@ -146,7 +146,8 @@ impl<'m, 'a> Search<'m, 'a> {
                     asked = work;
                     let schedule = if self.rounds { Bound::rounds } else { Bound::switches };
                     let done = self.store.sizes().0 as u64;
-                    board.progress(schedule(self.level), Tick { unit: "configurations", done });
+                    let course = Course { work, kept: done, waiting: 0 };
+                    board.progress(schedule(self.level), Tick { unit: "configurations", done, course });
                     if budget.after(work).is_err() {
                         return explored;
                     }

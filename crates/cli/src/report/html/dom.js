@@ -2,7 +2,7 @@
 
 export const byId = (id) => document.getElementById(id);
 
-// An element with attributes and children. A child that is not an element is text.
+// An element with attributes and children, also lists of them. A child that is not an element is text.
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function el(name, attributes = {}, ...children) {
     if (typeof value === "function") element.addEventListener(key.slice(2), value);
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
 

@@ -8,10 +8,13 @@ import { Tree } from "./tree.js";
 import { Source } from "./source.js";
 import { Values } from "./values.js";
 import { Lanes } from "./lanes.js";
+import { showCourses } from "./chart.js";
+import { showSummaries } from "./summaries.js";
+import { Explorer } from "./explore.js";
 
 const MOST_PROPERTIES = 200;
 const report = JSON.parse(byId("report").textContent);
-const page = { property: -1, trace: null, states: null, position: START };
+const page = { property: -1, trace: null, states: null, position: START, explorer: null };
 const tree = new Tree(byId("tree"), byId("map"), (position) => go(position));
 const source = new Source(byId("source"), byId("source-title"), report.sources, (file, line) => {
   const position = page.trace?.nextOn(page.position, file, line);
@@ -40,11 +43,12 @@ function heading() {
   document.body.dataset.verdict = verdict;
   byId("file").replaceChildren(code(file));
   byId("verdict").textContent = verdict;
+  byId("version").textContent = `postbop ${report.version}`;
+  if (report.explore) return;
   const count = (status) => properties.filter((property) => property.status === status).length;
   const words = [["violated", "violated"], ["unknown", "unknown"], ["holds", "holds"]]
     .filter(([status]) => count(status) > 0).map(([status]) => `${count(status)} ${status === "holds" && count(status) > 1 ? "hold" : status}`);
   byId("tally").textContent = properties.length === 1 ? "" : properties.length === 0 ? "there is nothing to check" : `${plural(properties.length, "property").replace(/propertys$/, "properties")}: ${words.join(", ")}`;
-  byId("version").textContent = `postbop ${report.version}`;
 }
 
 // The properties, each with its verdict; those with a trace can be chosen.
@@ -61,7 +65,7 @@ function propertyTable(all) {
       el("td", {}, ...remark(property, says)), el("td", { class: "engine" }, engine));
   }));
   // The only property is what the heading is about.
-  byId("answers").hidden = properties.length === 1 && properties[0].trace !== undefined && report.blocked.length === 0;
+  byId("answers").hidden = properties.length === 1 && properties[0].trace !== undefined && report.blocked.length === 0 && !report.courses;
   byId("more").hidden = shown.length === properties.length;
   byId("more").textContent = `show all ${properties.length}`;
   byId("more").onclick = () => propertyTable(true);
@@ -107,16 +111,34 @@ function open(number, property) {
     else row.removeAttribute("aria-current");
   });
   const data = property.trace === undefined ? null : JSON.parse(byId(`trace-${property.trace}`).textContent);
+  load(data, property.name);
+  describe(property, data);
+}
+
+// Shows a run in all panes.
+function load(data, name) {
   page.trace = data && data.too_long === undefined ? new Trace(data) : null;
   document.body.classList.toggle("has-trace", page.trace !== null);
   source.load(page.trace);
-  describe(property, data);
   if (!page.trace) return source.show(null);
   page.states = new States(page.trace);
-  tree.load(page.trace, page.states, new Rows(page.trace, property.name));
+  tree.load(page.trace, page.states, new Rows(page.trace, name));
   values.load(page.trace, page.states);
   lanes.load(page.trace);
   byId("step").max = String(page.trace.length);
+}
+
+// The run that is made step by step: shown at its end, whatever is done to it.
+function explore() {
+  byId("open-values").hidden = true;
+  byId("answers").hidden = true;
+  const show = (data) => {
+    load(data, "");
+    go(page.trace.last(), true);
+    facts([["Run", plural(told(data.length), "step")]]);
+  };
+  const at = () => page.trace.number(page.position);
+  page.explorer = new Explorer(report.explore, show, at);
 }
 
 // The facts about the property at hand.
@@ -131,6 +153,7 @@ function describe(property, data) {
     rows.push(["Covers", property.status === "unknown" ? (property.explored ? bound(property.explored) : "nothing for certain") : bound(property.bound)]);
   }
   rows.push(["Engine", property.engine]);
+  if (report.asked) rows.push(["Asked for", report.asked]);
   if (property.vacuous) rows.push(["Vacuous", "no run comes to where it is checked"]);
   if (property.reason) rows.push(["Reason", property.reason]);
   facts(rows);
@@ -154,6 +177,7 @@ function go(position, keep = false) {
   byId("link").href = link;
   if (!keep || location.hash) history.replaceState(null, "", link);
   byId("said").textContent = announce(number, edge);
+  page.explorer?.moved();
   const disabled = (id, other) => (byId(id).disabled = !other);
   ["first", "previous", "back"].forEach((id) => disabled(id, at >= 0 || position.inner.length));
   ["next", "over", "out", "last"].forEach((id) => disabled(id, trace.next(position)));
@@ -218,6 +242,7 @@ function onKey(event) {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.target.matches("input, select, textarea") || byId("help").open) return;
   const { key } = event;
+  if (page.explorer?.key(key)) return event.preventDefault();
   if (page.trace && KEYS[key]) move(KEYS[key]);
   else if (page.trace && document.activeElement === tree.box && treeKey(key)) event.preventDefault();
   else if (key === "/" && page.trace) byId("filter").focus();
@@ -248,6 +273,7 @@ function theme(next) {
 // The property and the step that the address names.
 function address() {
   const wish = new URLSearchParams(location.hash.slice(1));
+  if (page.explorer) return go(page.trace.position(BigInt(/^\d{1,10}$/.test(wish.get("step") ?? "") ? wish.get("step") : 0)), true);
   const first = report.properties.findIndex((property) => property.trace !== undefined);
   const number = /^\d+$/.test(wish.get("property") ?? "") ? Number(wish.get("property")) : Math.max(0, first);
   const step = /^\d{1,10000}$/.test(wish.get("step") ?? "") ? BigInt(wish.get("step")) : null;
@@ -256,6 +282,8 @@ function address() {
 
 heading();
 propertyTable(false);
+showSummaries(report.summaries ?? []);
+showCourses(report.courses);
 blocked();
 theme(false);
 document.body.classList.toggle("no-source", source.isEmpty);
@@ -275,5 +303,6 @@ byId("filter").onkeydown = (event) => {
 };
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", address);
-address();
+if (report.explore) explore();
+else address();
 document.body.classList.add("ready");

@@ -17,12 +17,14 @@
 //! The script is a few modules (`*.js`) beside this file. An inline script cannot import another, so they are put one after
 //! the other, without their `import` lines, in the order of [`MODULES`]: a name is defined in one of them only.
 
-mod pack;
+pub mod pack;
 
+use super::course::Courses;
 use super::words::Words;
-use super::{json, overall, text};
+use super::{json, overall, summaries, text};
+use crate::args::Check;
 use crate::input::Input;
-use postbop_engine::{Answer, Report, Verdict};
+use postbop_engine::{Answer, Budget, Report, Verdict};
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -32,7 +34,7 @@ use std::path::Path;
 const STYLE: &str = include_str!("style.css");
 const BODY: &str = include_str!("body.html");
 /// The modules, each after those that it imports.
-const MODULES: [&str; 9] = [
+const MODULES: [&str; 12] = [
     include_str!("dom.js"),
     include_str!("trace.js"),
     include_str!("state.js"),
@@ -41,11 +43,24 @@ const MODULES: [&str; 9] = [
     include_str!("source.js"),
     include_str!("values.js"),
     include_str!("lanes.js"),
+    include_str!("summaries.js"),
+    include_str!("chart.js"),
+    include_str!("explore.js"),
     include_str!("main.js"),
 ];
 
 /// The largest source that is put into the page, in bytes.
 const LARGEST_SOURCE: usize = 8_000_000;
+
+/// What a page says besides the answers.
+pub struct More<'a> {
+    /// What was asked for.
+    pub args: &'a Check,
+    /// What may be spent on telling what procedures do.
+    pub budget: &'a Budget,
+    /// The courses of the searches, if they are to be drawn.
+    pub courses: Option<&'a Courses>,
+}
 
 /// A page while it is written.
 pub struct Page {
@@ -60,7 +75,7 @@ impl Page {
     /// A page in a new file.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut out = BufWriter::new(File::create(path)?);
-        out.write_all(head().as_bytes())?;
+        out.write_all(head(ALONE).as_bytes())?;
         out.flush()?;
         Ok(Page { out, traces: HashMap::new(), count: 0, failed: None })
     }
@@ -80,7 +95,7 @@ impl Page {
     }
 
     /// Writes the rest.
-    pub fn finish(mut self, report: &Report, input: &Input, engine: &str) -> io::Result<()> {
+    pub fn finish(mut self, report: &Report, input: &Input, more: &More) -> io::Result<()> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -91,16 +106,18 @@ impl Page {
             .map(|answer| {
                 let mut property = json::facts(answer);
                 property["says"] = json!(text::says(answer));
-                property["advice"] = json!(text::advice(answer, engine).trim());
+                property["advice"] = json!(text::advice(answer, &more.args.engine).trim());
                 if let Some((trace, says)) = traces.get_mut(&answer.query).and_then(VecDeque::pop_front) {
                     (property["trace"], property["says"]) = (json!(trace), json!(says));
                 }
                 property
             })
             .collect();
-        let small = |text: &str| (text.len() <= LARGEST_SOURCE).then(|| text.to_owned());
-        let sources: Vec<Value> =
-            input.sources().map(|(name, text)| json!({ "name": name, "text": small(text) })).collect();
+        let holds = |answer: &Answer| matches!(answer.verdict, Verdict::Holds { .. });
+        let summaries = match report.answers.iter().any(holds) {
+            true => summaries::tables(&input.program, more.budget),
+            false => Vec::new(),
+        };
         let data = json!({
             "schema": "postbop-page/1",
             "version": env!("CARGO_PKG_VERSION"),
@@ -111,7 +128,10 @@ impl Page {
             "engine": report.engine,
             "properties": properties,
             "blocked": json::blocked(&report.blocked, input),
-            "sources": sources,
+            "summaries": summaries,
+            "asked": asked(more.args),
+            "courses": more.courses.map(|courses| courses.of(report)),
+            "sources": sources(input),
         });
         self.element("report", |out| write!(out, "{data}"))?;
         self.out.write_all(tail().as_bytes())?;
@@ -120,17 +140,71 @@ impl Page {
 
     /// Writes an element with data.
     fn element(&mut self, id: &str, data: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        write!(self.out, "<script type=\"application/json\" id=\"{id}\">")?;
-        data(&mut Inert(&mut self.out))?;
-        self.out.write_all(b"</script>\n")
+        element(&mut self.out, id, data)
     }
 }
 
-/// The document up to the data. The policy allows what is in the file, and nothing else.
-fn head() -> String {
+/// Writes an element with data.
+fn element(
+    out: &mut dyn Write,
+    id: &str,
+    data: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    write!(out, "<script type=\"application/json\" id=\"{id}\">")?;
+    data(&mut Inert(&mut *out))?;
+    out.write_all(b"</script>\n")
+}
+
+/// Which runs were asked for, in words; nothing if all of them were, and any would do.
+fn asked(args: &Check) -> String {
+    let count = |number: Option<u32>, one: &str, many: &str| {
+        number.map(|number| format!("at most {number} {}", if number == 1 { one } else { many }))
+    };
+    let parts = [
+        args.shortest.then(|| "the shortest".to_owned()),
+        count(args.switches, "context switch", "context switches"),
+        count(args.rounds, "round", "rounds"),
+        count(args.source.threads, "thread", "threads"),
+        args.first.then(|| "the first violation".to_owned()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The names and the texts of the files of a program, as far as they are not too large.
+fn sources(input: &Input) -> Vec<Value> {
+    let small = |text: &str| (text.len() <= LARGEST_SOURCE).then(|| text.to_owned());
+    input.sources().map(|(name, text)| json!({ "name": name, "text": small(text) })).collect()
+}
+
+/// The page of the explorer, which shows a run that is made step by step.
+pub fn explorer(input: &Input, shown: &Value) -> String {
+    let data = json!({
+        "schema": "postbop-page/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "file": input.name(),
+        "format": input.format.name(),
+        "verdict": "explore",
+        "properties": [],
+        "blocked": [],
+        "sources": sources(input),
+        "explore": shown,
+    });
+    let mut out = head(SERVED).into_bytes();
+    let written = element(&mut out, "report", |out| write!(out, "{data}"));
+    written.expect("memory can be written to");
+    out.extend_from_slice(tail().as_bytes());
+    String::from_utf8(out).expect("it is made of text")
+}
+
+/// What a page may fetch: nothing, or what is beside it.
+const ALONE: &str = "";
+const SERVED: &str = "; connect-src 'self'";
+
+/// The document up to the data. The policy allows what is in the file, and what is named besides.
+fn head(besides: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:{besides}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"referrer\" content=\"no-referrer\">\n\

@@ -170,7 +170,7 @@ export class Tree {
     const { trace } = this;
     const edge = trace.edge(node.list, at);
     const parts = [this.number(edge.line), code(edge.text, { class: "code text" })];
-    const fails = node.list === trace.root && at === trace.root.moves.length - 1 && trace.head < 0;
+    const fails = node.list === trace.root && at === trace.root.moves.length - 1 && trace.head < 0 && !trace.data.explored;
     if (edge.branch) parts.push(el("span", { class: `branch ${fails ? "fails" : ""}` }, code(edge.branch)));
     const callee = trace.callee(node.list, at);
     const returns = callee >= 0 || (node.list === trace.root && trace.nested(at) >= 0);
@@ -234,7 +234,8 @@ export class Tree {
 
   end({ target }) {
     const { trace } = this;
-    const { waiting, outcome } = trace.data;
+    const { waiting, outcome, explored } = trace.data;
+    if (explored) return [this.number(0), el("span", { class: "word" }, explored.here ? ["here: ", code(explored.here)] : explored.ended ? "the run has ended" : "here")];
     if (trace.head >= 0) {
       const left = this.left();
       const grows = left > 0 ? `; each round leaves ${plural(left, "activation")} more on the stack` : "";
