@@ -455,6 +455,12 @@ fn of_threads_the_proof_of_the_translation_is_checked() {
     let task = Task { proofs: Proofs::Kept, ..Task::new(&program, &queries) };
     let answer = verify(&task, EngineChoice::Auto, &Budget::unlimited(), &mut Silent).answers.remove(0);
     assert!(is_holds(&answer) && answer.checked_translation && !answer.checked, "{answer:?}");
+    // Beside one that is violated: the product shows the first, and what it leaves open is answered by other means.
+    let queries = [LocId(4), LocId(5)].map(|loc| Query::reach(loc.to_string(), vec![loc]));
+    let task = Task { proofs: Proofs::Kept, ..Task::new(&program, &queries) };
+    let answers = verify(&task, EngineChoice::Auto, &Budget::unlimited(), &mut Silent).answers;
+    assert!(is_holds(&answers[0]) && answers[0].checked_translation, "{answers:?}");
+    assert!(matches!(answers[1].verdict, Verdict::Violated(_)), "{answers:?}");
 }
 
 #[test]

@@ -431,3 +431,48 @@ fn what_is_not_for_this_checker_is_refused_in_words() {
     let answer = validate(&naive.program, &trivial, &[LocId(8)], &|_| true);
     assert!(matches!(answer, Answer::Invalid(ref flaw) if flaw.from == LocId(8)), "{answer:?}");
 }
+
+/// `main` passes so many forks one after the other: one branch is for g, the other makes g what `last` says at the last fork, true before. The target is for not g.
+fn forks(count: usize, last: bool) -> String {
+    let mut text = String::from(
+        "postbop-ir 1\nproc p0 \"main\" params 0 results ( ) entry l0 exit l1 at 0..0\nvar v0 global bool \"g\"\n",
+    );
+    // l0, then l3 and so on; l1 is the exit and l2 the target.
+    let loc = |at: usize| if at == 0 { 0 } else { at + 2 };
+    (0..count + 3).for_each(|at| text += &format!("loc l{at} p0 at 0..0\n"));
+    for at in 0..count {
+        let (from, to, made) = (loc(at), loc(at + 1), at + 1 < count || last);
+        text += &format!(
+            "edge l{from} l{to} at 0..0 assume v0\nedge l{from} l{to} at 0..0 assign v0 := {made}\n"
+        );
+    }
+    let end = loc(count);
+    text + &format!(
+        "edge l{end} l2 at 0..0 assume (not v0)\nedge l{end} l1 at 0..0 return\nedge l2 l1 at 0..0 return\nmain p0\n"
+    )
+}
+
+#[test]
+fn runs_that_meet_go_on_as_one() {
+    const FORKS: usize = 60;
+    let target = LocId(2);
+    for (last, holds) in [(true, true), (false, false)] {
+        let program = text::parse(&forks(FORKS, last)).unwrap();
+        // There are 2^60 runs between the sets.
+        let none = Proof::new(Vec::new(), Table::filled(program.locs().len(), None));
+        match validate(&program, &none, &[target], &|_| true) {
+            Answer::Valid => assert!(holds),
+            Answer::Invalid(flaw) => {
+                assert!(!holds && flaw.to == target && flaw.edges.len() == FORKS + 1, "{flaw}");
+                let joined = |pair: &[postbop_ir::EdgeId]| {
+                    program.edges()[pair[0]].to == program.edges()[pair[1]].from
+                };
+                assert!(flaw.edges.windows(2).all(joined), "{flaw}");
+                // At the last fork the run takes the branch that makes g false.
+                let forked = &program.edges()[flaw.edges[FORKS - 1]].action;
+                assert!(matches!(forked, Action::Assign { .. }), "{flaw}");
+            }
+            Answer::CannotTell(why) => panic!("{why}"),
+        }
+    }
+}

@@ -145,6 +145,9 @@ impl Threads<'_, '_> {
         if self.task.proofs == Proofs::Kept && !self.task.stuck {
             // There are proofs about the product, and none of what a direct search has seen.
             self.all_runs(Counts::Holds, &moment, board);
+            if !self.goes_on(board) {
+                return;
+            }
         }
         let share = self.budget.clone().with_effort(DIRECT);
         if self.task.stuck && self.task.prefer == Prefer::Any {
@@ -153,7 +156,9 @@ impl Threads<'_, '_> {
         if !self.goes_on(board) {
             return;
         }
-        let explored = direct::search(&self.task, self.prepared, &share, board);
+        // The direct search answers all queries, or none.
+        let is_first = self.open(board).0.len() == self.task.queries.len();
+        let explored = is_first.then(|| direct::search(&self.task, self.prepared, &share, board)).flatten();
         let most = self.most();
         let next = explored.map_or(0, |levels| levels + 1);
         self.conclude(next, board);
