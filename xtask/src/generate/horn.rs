@@ -217,7 +217,7 @@ impl Maker<'_> {
     }
 
     fn comparison(&mut self) -> &'static str {
-        *self.rng.pick::<&str>(&["bvult", "bvule", "bvugt", "bvuge", "bvslt", "bvsle", "bvsgt", "bvsge"])
+        self.rng.pick::<&str>(&["bvult", "bvule", "bvugt", "bvuge", "bvslt", "bvsle", "bvsgt", "bvsge"])
     }
 
     fn leaf(&mut self, sort: Sort) -> String {

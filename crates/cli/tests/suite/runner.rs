@@ -3,7 +3,7 @@
 use crate::question::{Expectation, queries};
 use postbop_engine::{Budget, Engine, EngineChoice, Silent, Verdict, Why, engines, verify};
 use postbop_ir::oracle::{oracle, recur};
-use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, replay};
+use postbop_ir::{Length, LocId, Prefer, Program, Query, Task, VarId, replay};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,6 +11,14 @@ use std::time::Duration;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How many facts the oracle may derive.
 const ORACLE_LIMIT: usize = 200_000;
+
+/// The most bits that the locals of a procedure may have: the oracle tries all values with which they can begin.
+const LOCAL_BITS: u32 = 12;
+
+fn has_few_locals(program: &Program) -> bool {
+    let bits = |var: &VarId| u32::from(program.vars()[*var].ty.bits().unwrap_or(0));
+    program.procs().iter().all(|proc| proc.locals.iter().map(bits).sum::<u32>() <= LOCAL_BITS)
+}
 
 /// What was counted.
 #[derive(Default)]
@@ -75,7 +83,8 @@ impl Tally {
             return self.ask_for_ever(&place, program, &queries, expected);
         }
         let all: Vec<LocId> = queries.iter().flat_map(|query| query.locs().to_vec()).collect();
-        let decided = oracle(program, &[&all], ORACLE_LIMIT).ok().map(|mut least| least.remove(0));
+        let asked = || oracle(program, &[&all], ORACLE_LIMIT).ok().map(|mut least| least.remove(0));
+        let decided = if has_few_locals(program) { asked() } else { None };
         let steps = expected.steps.map(Length::from);
         if let Some(least) = &decided {
             self.decided += 1;

@@ -194,7 +194,7 @@ fn integer(parser: &mut Parser, span: Span, name: &str, operands: Vec<TermId>) -
         }
         _ => {
             let [dividend, divisor] = count(span, name, &operands)?;
-            if !parser.terms.constant(divisor).is_some_and(|divisor| divisor > 0) {
+            if parser.terms.constant(divisor).is_none_or(|divisor| divisor <= 0) {
                 return Err(out_of_fragment(span, format!("`{name}` by anything but a positive constant")));
             }
             let fun = if name == "div" { Fun::Div } else { Fun::Mod };

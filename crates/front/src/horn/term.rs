@@ -82,6 +82,9 @@ pub enum Term {
     Quantified(bool, TermId),
 }
 
+/// How a term is rewritten, given its operands, rewritten, and its type.
+pub type Change<'c> = dyn FnMut(&mut Terms, &Term, Vec<TermId>, Type) -> Option<TermId> + 'c;
+
 /// All terms.
 #[derive(Default)]
 pub struct Terms {
@@ -244,7 +247,7 @@ impl Terms {
         &mut self,
         root: TermId,
         done: &mut FxHashMap<TermId, TermId>,
-        change: &mut dyn FnMut(&mut Terms, &Term, Vec<TermId>, Type) -> Option<TermId>,
+        change: &mut Change,
     ) -> TermId {
         let mut work = vec![root];
         while let Some(&id) = work.last() {

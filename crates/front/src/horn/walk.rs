@@ -28,6 +28,7 @@ use super::clause::Clause;
 use super::script::System;
 use super::term::{RelId, Term, TermId, Terms};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 
 /// How many times larger than the clauses a program may be.
 const GROWTH: usize = 8;
@@ -125,9 +126,9 @@ fn grow(system: &System, along: Vec<Option<usize>>, sizes: &[usize], most: usize
                         if seen.insert(relation) {
                             work.push(relation);
                         }
-                    } else if !walks.number.contains_key(&premise.relation) {
+                    } else if let Entry::Vacant(new) = walks.number.entry(premise.relation) {
                         // Its number is known when it is there.
-                        walks.number.insert(premise.relation, usize::MAX);
+                        new.insert(usize::MAX);
                         roots.push(Root::Relation(premise.relation));
                     }
                 }

@@ -20,7 +20,7 @@
 //! A procedure is entered with any values, not with those of some caller: solvers work from the query backwards, and ask for the
 //! entries that they need.
 //!
-//! The same clauses are written in three ways: universally quantified ([`write`]); negated one by one, after a model of them, so that a
+//! The same clauses are written in three ways: universally quantified ([`write()`]); negated one by one, after a model of them, so that a
 //! solver answers `unsat` to each ([`model`]); and with values for their variables, so that the instances together are `unsat` ([`derivation`]).
 //!
 //! # Departures
