@@ -182,7 +182,8 @@ fn symbolic_picture(rows: &[Row], ends: &[(String, Vec<String>)]) -> String {
 }
 
 fn lines(first: &str, others: &[String]) -> String {
-    std::iter::once(first).chain(others.iter().map(String::as_str)).collect::<Vec<_>>().join("\n")
+    let others = others.iter().map(String::as_str).filter(|line| !line.is_empty());
+    std::iter::once(first).chain(others).collect::<Vec<_>>().join("\n")
 }
 
 /// Lines with their parts below each other.
