@@ -31,8 +31,13 @@ enum Task {
     Close(u32),
 }
 
-/// Puts the vertices in order that can be reached from the first one. `successors` is asked about them only.
-pub fn nest<'a>(first: u32, successors: impl Fn(u32) -> &'a [u32]) -> Nest {
+/// Puts the vertices in order that can be reached from the first one. `successors` is asked about them only. `goes_on` is asked for each part of the
+/// graph, with its size; none if it says no.
+pub fn nest<'a>(
+    first: u32,
+    successors: impl Fn(u32) -> &'a [u32],
+    goes_on: impl Fn(usize) -> bool,
+) -> Option<Nest> {
     let rank = ranks(first, &successors);
     let mut all: Vec<u32> = rank.keys().copied().collect();
     all.sort_unstable_by_key(|vertex| rank[vertex]);
@@ -45,6 +50,7 @@ pub fn nest<'a>(first: u32, successors: impl Fn(u32) -> &'a [u32]) -> Nest {
                 nest.end.push(None);
             }
             Task::Close(place) => nest.end[place as usize] = Some(nest.row.len() as u32),
+            Task::Sort(members) if !goes_on(members.len()) => return None,
             Task::Sort(members) => match one_loop(&members, &rank, &successors) {
                 Some(head) => {
                     tasks.push(Task::Close(nest.row.len() as u32));
@@ -55,7 +61,7 @@ pub fn nest<'a>(first: u32, successors: impl Fn(u32) -> &'a [u32]) -> Nest {
             },
         }
     }
-    nest
+    Some(nest)
 }
 
 /// How soon each vertex is reached, depth first.
@@ -115,7 +121,20 @@ mod tests {
     use crate::aig::tests::next;
 
     fn of(graph: &[Vec<u32>]) -> Nest {
-        nest(0, |vertex| &graph[vertex as usize])
+        nest(0, |vertex| &graph[vertex as usize], |_| true).expect("it goes on")
+    }
+
+    #[test]
+    fn an_order_for_which_there_is_no_time_is_not_made() {
+        // Each vertex leads to the next one and back to all before it: as many loops, each in the one before.
+        let graph: Vec<Vec<u32>> = (0..100).map(|at| (0..(at + 2).min(100)).collect()).collect();
+        let work = std::cell::Cell::new(0);
+        let goes_on = |size: usize| {
+            work.set(work.get() + size);
+            work.get() < 1000
+        };
+        assert_eq!(nest(0, |vertex| &graph[vertex as usize], goes_on), None);
+        assert!(work.get() < 1100);
     }
 
     #[test]

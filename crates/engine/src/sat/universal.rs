@@ -134,7 +134,7 @@ impl World<'_, '_> {
     fn unroll(&mut self, proc: ProcId, known: &HashMap<ProcId, u32>) -> Result<Option<u32>, Why> {
         let inputs = self.regions.all[self.regions.entry(proc) as usize].inputs.len();
         let (entry, start) = self.enter(proc, vec![None; inputs]);
-        let order = self.order(proc);
+        let order = self.order(proc)?;
         let pending = BTreeMap::from([(0, vec![start])]);
         let mut own = Unrolling { entry, proc, order, loops: Vec::new(), pending, known };
         let mut place = 0;

@@ -79,7 +79,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
         let main = self.world.regions.program.main();
         if !self.current.contains_key(&main) {
             let inputs = &self.world.regions.all[self.world.regions.entry(main) as usize].inputs;
-            self.enter(main, vec![None; inputs.len()]);
+            self.enter(main, vec![None; inputs.len()])?;
         }
         loop {
             while let Some((entry, failure)) = self.failed.pop() {
@@ -116,25 +116,26 @@ impl<'i, 'a> Worklist<'i, 'a> {
     }
 
     /// A procedure is executed from an entry, instead of one that it had before.
-    fn enter(&mut self, proc: ProcId, fixed: Vec<Option<bool>>) -> u32 {
+    fn enter(&mut self, proc: ProcId, fixed: Vec<Option<bool>>) -> Result<u32, Why> {
         let (entry, start) = self.world.enter(proc, fixed);
         if let Some(before) = self.current.insert(proc, entry) {
             self.world.entries[before as usize].pending.clear();
             self.world.entries[before as usize].known.clear();
         }
-        self.arrive(entry, self.world.regions.program.procs()[proc].entry, start);
-        entry
+        self.arrive(entry, self.world.regions.program.procs()[proc].entry, start)?;
+        Ok(entry)
     }
 
     /// Control comes to a location.
-    fn arrive(&mut self, entry: u32, loc: LocId, here: Symbolic) {
+    fn arrive(&mut self, entry: u32, loc: LocId, here: Symbolic) -> Result<(), Why> {
         if !self.is_current(entry) {
-            return;
+            return Ok(());
         }
         let proc = self.world.entries[entry as usize].proc;
-        let place = self.world.order(proc).place[&loc];
+        let place = self.world.order(proc)?.place[&loc];
         self.world.entries[entry as usize].pending.entry(place).or_default().push(here);
         self.ready.insert((self.world.regions.scopes.rank(proc), entry));
+        Ok(())
     }
 
     /// Follows path edges that have come to one location.
@@ -142,7 +143,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
         let (program, proc) = (self.world.regions.program, self.world.entries[entry as usize].proc);
         let before = self.world.entries[entry as usize].aig.len();
         let here = self.world.entries[entry as usize].merge(all);
-        let order = self.world.order(proc);
+        let order = self.world.order(proc)?;
         let loc = LocId(order.nest.row[place as usize]);
         if order.nest.end[place as usize].is_some() && !self.is_new(entry, loc, &here)? {
             return Ok(());
@@ -159,7 +160,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
             if matches!(program.edges()[edge].action, Action::Call { .. }) {
                 self.call(entry, here.clone(), edge)?;
             } else if let Some(next) = self.world.take(entry, here.clone(), edge) {
-                self.arrive(entry, to, next);
+                self.arrive(entry, to, next)?;
             }
         }
         self.world.made(self.world.entries[entry as usize].aig.len() - before + 1)
@@ -220,7 +221,7 @@ impl<'i, 'a> Worklist<'i, 'a> {
         };
         let Some(&there) = self.current.get(&callee) else {
             let value = |lit: &Lit| lit.is_constant().then_some(*lit == Lit::TRUE);
-            return Ok(self.enter(callee, inputs.iter().map(value).collect()));
+            return self.enter(callee, inputs.iter().map(value).collect());
         };
         let mut fixed = self.world.entries[there as usize].fixed.clone();
         let mut covers = true;
@@ -231,14 +232,14 @@ impl<'i, 'a> Worklist<'i, 'a> {
                 (*value, covers) = (None, false);
             }
         }
-        Ok(if covers { there } else { self.enter(callee, fixed) })
+        if covers { Ok(there) } else { self.enter(callee, fixed) }
     }
 
     /// A summary edge is applied to a call.
     fn come_back(&mut self, entry: u32, call: u32, callee: u32, summary: u32) -> Result<(), Why> {
         if let Some(next) = self.world.apply(entry, call, callee, summary)? {
             let edge = self.world.entries[entry as usize].calls[call as usize].edge;
-            self.arrive(entry, self.world.regions.program.edges()[edge].to, next);
+            self.arrive(entry, self.world.regions.program.edges()[edge].to, next)?;
         }
         Ok(())
     }

@@ -135,24 +135,28 @@ impl<'i, 'a> World<'i, 'a> {
     }
 
     /// The order of a procedure's locations.
-    pub fn order(&mut self, proc: ProcId) -> Rc<Order> {
+    pub fn order(&mut self, proc: ProcId) -> Result<Rc<Order>, Why> {
+        if let Some(made) = self.orders.get(&proc) {
+            return Ok(Rc::clone(made));
+        }
         let program = self.regions.program;
-        let made = self.orders.entry(proc).or_insert_with(|| {
-            let mut next: HashMap<u32, Vec<u32>> = HashMap::default();
-            let mut stack = vec![program.procs()[proc].entry];
-            while let Some(loc) = stack.pop() {
-                if let Vacant(place) = next.entry(loc.0) {
-                    let to: Vec<LocId> =
-                        program.leaving(loc).iter().map(|&edge| program.edges()[edge].to).collect();
-                    place.insert(to.iter().map(|to| to.0).collect());
-                    stack.extend(to);
-                }
+        let mut next: HashMap<u32, Vec<u32>> = HashMap::default();
+        let mut stack = vec![program.procs()[proc].entry];
+        while let Some(loc) = stack.pop() {
+            if let Vacant(place) = next.entry(loc.0) {
+                let to: Vec<LocId> =
+                    program.leaving(loc).iter().map(|&edge| program.edges()[edge].to).collect();
+                place.insert(to.iter().map(|to| to.0).collect());
+                stack.extend(to);
             }
-            let nest = nest(program.procs()[proc].entry.0, |loc| &next[&loc]);
-            let place = nest.row.iter().map(|&loc| LocId(loc)).zip(0..).collect();
-            Rc::new(Order { nest, place })
-        });
-        Rc::clone(made)
+        }
+        let goes_on = |size| self.made(size).is_ok();
+        let nest = nest(program.procs()[proc].entry.0, |loc| &next[&loc], goes_on);
+        let nest = nest.ok_or_else(|| self.why())?;
+        let place = nest.row.iter().map(|&loc| LocId(loc)).zip(0..).collect();
+        let made = Rc::new(Order { nest, place });
+        self.orders.insert(proc, Rc::clone(&made));
+        Ok(made)
     }
 
     /// The bits of a procedure's fields that matter at a location.
