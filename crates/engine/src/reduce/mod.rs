@@ -36,7 +36,7 @@ use constants::Known;
 use draft::Draft;
 use edge_map::EdgeMap;
 use loc_map::LocMap;
-use postbop_ir::{Expr, Op, Prefer, Program, Proof, Proofs, Query, Task, Trace};
+use postbop_ir::{Expr, Op, Prefer, Program, Proof, Proofs, Query, Scope, Table, Task, Trace};
 
 /// A smaller program, and how its traces are read.
 pub struct Reduced {
@@ -54,11 +54,24 @@ pub struct Reduced {
 }
 
 /// About how many bytes it takes to reduce the program of a task, and what engines prepare from it: its expressions are there
-/// twice then, once as they are and once compiled.
+/// twice then, once as they are and once compiled, and for each location the variables that are live there.
 pub fn room(task: &Task) -> u64 {
     let exprs = task.program.edges().iter().flat_map(|edge| edge.action.exprs());
     let exprs: u64 = exprs.map(|expr| bytes(expr.code.len())).sum();
-    (task.program.edges().len() + task.program.locs().len()) as u64 * 400 + 2 * exprs
+    (task.program.edges().len() + task.program.locs().len()) as u64 * 400 + 2 * exprs + 2 * live(task.program)
+}
+
+/// How many bytes it takes at most to say of each location which variables in scope are live there.
+fn live(program: &Program) -> u64 {
+    let mut globals = 0;
+    let mut locals = Table::filled(program.procs().len(), 0u64);
+    for var in program.vars().iter() {
+        match var.scope {
+            Scope::Global => globals += 1,
+            Scope::Local(owner) => locals[owner] += 1,
+        }
+    }
+    program.locs().iter().map(|loc| (globals + locals[loc.proc]) / 8).sum()
 }
 
 /// About how many bytes an expression of so many operators takes.

@@ -141,3 +141,13 @@ fn a_guard_behind_a_condition_that_constants_decide_is_not_reachable() {
     let program = text::parse(GRAPH).unwrap();
     assert_eq!(reduce(&Task::new(&program, &queries)).unreachable, [false]);
 }
+
+#[test]
+fn room_counts_the_variables_that_may_be_live() {
+    let names: Vec<String> = (0..20_000).map(|at| format!("x{at}")).collect();
+    let steps: Vec<String> = names.iter().map(|name| format!("{name} := 1;")).collect();
+    let source = format!("void main() begin decl {}; {} assert(x0); end", names.join(", "), steps.join(" "));
+    let program = postbop_front::read(source.as_bytes(), Default::default()).program.expect("a program");
+    // A bit for each variable at each location is 50 million bytes, and two such tables are made.
+    assert!(super::room(&Task::new(&program, &[])) > 100_000_000);
+}

@@ -19,11 +19,15 @@
 //! Each edge costs the bits that are in scope, and the operators of its expressions; merging costs a multiplexer for each live
 //! bit on which the paths differ.
 
+use super::pdr::NODES;
 use super::regions::Regions;
 use super::step::{Choices, Step, either, merge};
 use postbop_ir::{Action, EdgeId, LocId, ProcId, Program, Type, Value};
 use postbop_kit::aig::{Aig, Lit, Values};
 use rustc_hash::FxHashMap as HashMap;
+
+/// So many bits are copied from location to location before it is asked whether there is time for more.
+const MANY: usize = 1 << 16;
 
 /// How control got somewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,13 +120,14 @@ struct State {
     way: Way,
 }
 
-/// Executes a region. `fails` says which regions can fail at all.
+/// Executes a region. `fails` says which regions can fail at all. `goes_on` is told of the work at each location; none if it says no.
 pub fn execute(
     regions: &Regions,
     region: u32,
     is_target: &dyn Fn(LocId) -> bool,
     fails: &[bool],
-) -> Execution {
+    goes_on: &dyn Fn(u64) -> bool,
+) -> Option<Execution> {
     let own = &regions.all[region as usize];
     let mut aig = Aig::default();
     let inputs: Vec<Lit> = own.inputs.iter().map(|_| aig.input()).collect();
@@ -149,8 +154,7 @@ pub fn execute(
     let mut executor =
         Executor { regions, proc: own.proc, fails, out, arrived: HashMap::default(), ends: Vec::new() };
     let start = State { guard: Lit::TRUE, bits, way: Way::Start };
-    executor.run(&own.locs, start, is_target);
-    executor.finish()
+    executor.run(&own.locs, start, is_target, goes_on).then(|| executor.finish())
 }
 
 struct Executor<'r, 'a> {
@@ -165,13 +169,29 @@ struct Executor<'r, 'a> {
 }
 
 impl Executor<'_, '_> {
-    fn run(&mut self, locs: &[LocId], start: State, is_target: &dyn Fn(LocId) -> bool) {
+    /// Executes the edges of these locations; whether there was time for all.
+    fn run(
+        &mut self,
+        locs: &[LocId],
+        start: State,
+        is_target: &dyn Fn(LocId) -> bool,
+        goes_on: &dyn Fn(u64) -> bool,
+    ) -> bool {
+        let (mut nodes, mut copied) = (self.out.aig.len(), 0);
         let entry = self.regions.program.procs()[self.proc].entry;
         self.arrived.insert(*locs.first().unwrap_or(&entry), vec![start]);
         for &loc in locs {
             let Some(state) = self.arrive(loc, is_target) else { continue };
             let mut state = Some(state);
             let leaving = self.regions.program.leaving(loc);
+            copied += leaving.len() * self.regions.layouts[self.proc].len();
+            if copied > MANY {
+                let work = (self.out.aig.len() - nodes) as u64 / NODES + (copied / MANY) as u64;
+                (nodes, copied) = (self.out.aig.len(), 0);
+                if !goes_on(work) {
+                    return false;
+                }
+            }
             for (nth, &edge) in leaving.iter().enumerate() {
                 let last = nth + 1 == leaving.len();
                 let state = if last { state.take() } else { state.clone() };
@@ -186,6 +206,7 @@ impl Executor<'_, '_> {
         let mut rest: Vec<LocId> = self.arrived.keys().copied().collect();
         rest.sort_unstable();
         rest.into_iter().for_each(|loc| self.leave(loc));
+        goes_on((self.out.aig.len() - nodes) as u64 / NODES)
     }
 
     /// All that has come to a location, as one.

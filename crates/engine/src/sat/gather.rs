@@ -122,7 +122,7 @@ impl<'i> Search<'i, '_> {
             if wanted.is_empty() {
                 continue;
             }
-            let mut prover = self.build_for_facts(region);
+            let mut prover = self.build_for_facts(region)?;
             for relation in wanted {
                 let all = self.gather_of(&mut prover, gathering, relation)?;
                 gathering.exhausted[relation.index()] = all.then_some(callees);
@@ -133,10 +133,10 @@ impl<'i> Search<'i, '_> {
         }
     }
 
-    fn build_for_facts(&mut self, region: u32) -> Prover<'i> {
-        let execution = self.execution(region);
+    fn build_for_facts(&mut self, region: u32) -> Result<Prover<'i>, Why> {
+        let execution = self.execution(region)?;
         self.meter.spend(execution.aig.len() as u64 / NODES);
-        Prover::new(execution, [u32::MAX; 2], Rc::clone(&self.interrupt))
+        Ok(Prover::new(execution, [u32::MAX; 2], Rc::clone(&self.interrupt)))
     }
 
     /// Gathers facts of a relation until it has so many; whether there are no more.

@@ -331,7 +331,7 @@ impl<'i, 'a> Search<'i, 'a> {
     ) -> Result<T, Why> {
         let mut prover = match self.provers[region as usize].take() {
             Some(prover) => prover,
-            None => Box::new(self.build(region)),
+            None => Box::new(self.build(region)?),
         };
         prover.update(&self.known, |relation| self.component[relation.index()]);
         let done = work(self, &mut prover);
@@ -339,22 +339,22 @@ impl<'i, 'a> Search<'i, 'a> {
         done
     }
 
-    fn build(&mut self, region: u32) -> Prover<'i> {
+    fn build(&mut self, region: u32) -> Result<Prover<'i>, Why> {
         self.make_room();
-        let execution = self.execution(region);
+        let execution = self.execution(region)?;
         let components = [Kind::Return, Kind::Fail].map(|kind| self.component(Relation::new(region, kind)));
-        Prover::new(execution, components, Rc::clone(&self.interrupt))
+        Ok(Prover::new(execution, components, Rc::clone(&self.interrupt)))
     }
 
     /// The functions of a region.
-    pub(super) fn execution(&mut self, region: u32) -> Rc<Execution> {
+    pub(super) fn execution(&mut self, region: u32) -> Result<Rc<Execution>, Why> {
         if let Some(prover) = &self.provers[region as usize] {
-            return Rc::clone(&prover.execution);
+            return Ok(Rc::clone(&prover.execution));
         }
         let is_target = |loc: LocId| self.targets.contains(&loc);
-        let execution = execute(self.regions, region, &is_target, &self.fails);
-        self.meter.spend(execution.aig.len() as u64 / NODES);
-        Rc::new(execution)
+        let goes_on = |work| self.meter.goes_on(work);
+        let execution = execute(self.regions, region, &is_target, &self.fails, &goes_on);
+        execution.map(Rc::new).ok_or_else(|| self.meter.why())
     }
 
     /// Drops all solvers if there are too many: what is known is known without them.

@@ -80,7 +80,7 @@ struct Open {
 
 impl<'i> Unfolding<'i> {
     /// The start of the program.
-    fn new(search: &mut Search<'i, '_>, main: u32) -> Self {
+    fn new(search: &mut Search<'i, '_>, main: u32) -> Result<Self, Why> {
         let ration = Rc::new(Cell::new(0u64));
         let (left, meter) = (Rc::clone(&ration), search.meter);
         let interrupt: Interrupt<'i> = Rc::new(move |work| {
@@ -96,10 +96,10 @@ impl<'i> Unfolding<'i> {
             ration,
             work: 0,
         };
-        let execution = search.execution(main);
+        let execution = search.execution(main)?;
         let inputs: Vec<Lit> = execution.inputs.iter().map(|_| unfolding.aig.input()).collect();
         unfolding.add(search, main, execution, &inputs, 0);
-        unfolding
+        Ok(unfolding)
     }
 
     /// How many calls were unfolded.
@@ -139,15 +139,16 @@ impl<'i> Unfolding<'i> {
     }
 
     /// Unfolds an open call.
-    fn unfold(&mut self, search: &mut Search<'i, '_>, at: usize) {
-        let Open { caller: outer, site: number, .. } = self.open.swap_remove(at);
+    fn unfold(&mut self, search: &mut Search<'i, '_>, at: usize) -> Result<(), Why> {
+        let Open { caller: outer, site: number, .. } = self.open[at];
         let caller = &self.unfolded[outer as usize];
         let (execution, depth) = (Rc::clone(&caller.execution), caller.depth + 1);
         let site = &execution.sites[number as usize];
+        let inner = search.execution(site.callee)?;
+        self.open.swap_remove(at);
         let inputs: Vec<Lit> = site.inputs.iter().map(|&lit| caller.images.of(lit)).collect();
         let outputs: Vec<Lit> = site.outputs.iter().map(|&lit| caller.images.of(lit)).collect();
         let [returns, fails] = [site.returns, site.fails].map(|lit| caller.images.of(lit));
-        let inner = search.execution(site.callee);
         let added = self.add(search, site.callee, Rc::clone(&inner), &inputs, depth);
         self.unfolded[outer as usize].callees.insert(number, added);
         let of = |unfolding: &Self, lit: Lit| unfolding.unfolded[added as usize].images.of(lit);
@@ -162,6 +163,7 @@ impl<'i> Unfolding<'i> {
             self.solver.clause([!returns, !outer, inner]);
             self.solver.clause([!returns, outer, !inner]);
         }
+        Ok(())
     }
 
     /// A target counts no longer.
@@ -243,7 +245,7 @@ impl<'i> Search<'i, '_> {
         let before = self.meter.work();
         let mut unfolding = match self.unfolding.take() {
             Some(unfolding) => unfolding,
-            None => Box::new(Unfolding::new(self, main)),
+            None => Box::new(Unfolding::new(self, main)?),
         };
         let done = self.step(&mut unfolding, main);
         unfolding.work = match unfolding.aig.len() < MOST_NODES {
@@ -271,12 +273,12 @@ impl<'i> Search<'i, '_> {
                 }
                 Ok(blamed.is_none())
             }
-            Answer::Sat => Ok(self.follow_calls(unfolding)),
+            Answer::Sat => self.follow_calls(unfolding),
         }
     }
 
     /// The path of a model through all calls: a run, or open calls to unfold; whether it is a run.
-    fn follow_calls(&mut self, unfolding: &mut Unfolding<'i>) -> bool {
+    fn follow_calls(&mut self, unfolding: &mut Unfolding<'i>) -> Result<bool, Why> {
         let model = unfolding.model();
         // Each call on the path, callers first, with what it does.
         let mut calls: Vec<(u32, Kind)> = vec![(0, Kind::Fail)];
@@ -295,23 +297,23 @@ impl<'i> Search<'i, '_> {
         }
         if open.is_empty() {
             self.note_run(unfolding, &model, &calls);
-            return true;
+            return Ok(true);
         }
         let mut excluded = false;
         for &(call, kind) in &open {
             excluded |= unfolding.exclude_by_lemma(self, call, kind, &model);
         }
         if excluded {
-            return false;
+            return Ok(false);
         }
         for (call, _) in open {
             let is_it = |open: &Open| (open.caller, open.site) == call;
             if let Some(at) = unfolding.open.iter().position(is_it) {
-                unfolding.unfold(self, at);
+                unfolding.unfold(self, at)?;
             }
         }
         unfolding.open.iter_mut().for_each(|open| open.released = false);
-        false
+        Ok(false)
     }
 
     /// Makes facts of all calls of a run.
