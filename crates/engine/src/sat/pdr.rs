@@ -316,7 +316,9 @@ impl<'i, 'a> Search<'i, 'a> {
     /// Whether it is the turn of gathering facts, which gets a third of the work as well.
     fn is_turn_of_gathering(&self) -> bool {
         let is_turn = |spent: u64| self.meter.work() > spent.saturating_mul(3).saturating_add(4 * START);
-        self.gathering.as_ref().map_or(is_turn(0), |gathering| !gathering.over && is_turn(gathering.work))
+        let (over, spent) =
+            self.gathering.as_ref().map_or((false, 0), |gathering| (gathering.over, gathering.work));
+        self.shown.is_none() && !over && is_turn(spent)
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
