@@ -359,13 +359,22 @@ struct Decided<'a> {
     guards: &'a [Option<Length>],
 }
 
+/// Everything that is asked: the engines, their choice, and `summary` with levels that are reordered all the time.
+fn askable() -> impl Iterator<Item = (&'static str, EngineChoice)> {
+    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
+    named.chain([("auto", EngineChoice::Auto), (REORDERED.name(), EngineChoice::Only(&REORDERED))])
+}
+
+/// The name of something that can be asked. With another name nothing would be asked, and everything would agree.
+pub fn engine_name(name: &str) -> Result<String, String> {
+    let names: Vec<&str> = askable().map(|(name, _)| name).collect();
+    if names.contains(&name) { Ok(name.into()) } else { Err(format!("the engines are {}", names.join(", "))) }
+}
+
 /// How many answers each engine gave, if they are those of the oracle; or what is wrong.
 fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
     let mut score = Score::default();
-    let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
-    let others = [("auto", EngineChoice::Auto), ("reordered", EngineChoice::Only(&REORDERED))];
-    let named = named.chain(others);
-    for (name, choice) in named.filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
+    for (name, choice) in askable().filter(|(name, _)| effort.only.is_none_or(|only| only == *name)) {
         for prefer in [Prefer::Any, Prefer::FewestSteps] {
             let task = Task { prefer, ..proving(decided.program, decided.queries) };
             let by_formula = name.starts_with("fixpoint");

@@ -79,8 +79,8 @@ enum Chore {
         features: Features,
         #[command(flatten)]
         other: Other,
-        /// Ask this engine only, for sequential programs
-        #[arg(long)]
+        /// Ask this engine only, for sequential programs; `reordered` is `summary` with levels reordered after every few images
+        #[arg(long, value_parser = fuzz::engine_name)]
         engine: Option<String>,
         /// With one of these kinds: milliseconds that an engine may take for one question
         #[arg(long, value_name = "MS", requires = "kind")]

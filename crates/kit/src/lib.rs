@@ -1,6 +1,6 @@
 //! Room `kit`: mathematics that has never heard of programs.
 //!
-//! Data structures and algorithms that engines stand on: sets of bits, hash-consed rows of machine words, strongly
+//! Data structures and algorithms that engines stand on: sets of bits, vectors in chunks, hash-consed rows of machine words, strongly
 //! connected components, nested loops, decision diagrams, Büchi automata, a fixed-point calculus, and-inverter graphs, satisfiability,
 //! quantified formulas. Nothing here depends on another crate of this project.
 
@@ -9,6 +9,7 @@ pub mod bdd;
 pub mod bits;
 pub mod buchi;
 pub mod calculus;
+pub mod chunked;
 pub mod groups;
 pub mod ndd;
 pub mod nest;

@@ -7,6 +7,8 @@ use crate::common::{Ran, command, postbop, scratch};
 use postbop_engine::engines;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+#[cfg(unix)]
+use wait4::Wait4;
 
 /// Two counters that need 2^64 contexts.
 const ENDLESS: &str = "void main()
@@ -57,6 +59,33 @@ fn memory_is_full_near_the_limit() {
     for engine in engines().iter().map(|engine| engine.name()) {
         let peaks = [("20M", 20e6), ("60M", 60e6)].map(|(limit, bytes)| peak(path, engine, limit, bytes));
         assert!(peaks.iter().all(|&peak| peak > 0.25 && peak < NEAR), "{engine}: {peaks:?} of the limit");
+    }
+}
+
+/// The most memory that a search had resident, in millions of bytes. `peak_bytes` would not do: it is what was seen when
+/// the limit was asked about, and vectors move in between.
+#[cfg(unix)]
+fn resident(path: &str, limit: u64, options: &[&str]) -> u64 {
+    let memory = format!("{limit}M");
+    let args = [&["check", path, "--memory", &memory, "--engine", "explicit"], options].concat();
+    let mut child = command(&args).stdout(Stdio::null()).spawn().expect("the binary runs");
+    let used = child.wait4().expect("the binary ends");
+    assert_eq!(used.status.code(), Some(3), "{args:?}");
+    used.rusage.maxrss / 1_000_000
+}
+
+/// Whatever the limit is a multiple of, no vector of a search may be so large that moving it breaks the limit.
+#[test]
+#[cfg(unix)]
+fn a_search_grows_in_small_steps() {
+    let path = scratch("endless_steps.bp", ENDLESS);
+    let path = path.to_str().expect("plain names");
+    for limit in [60, 75, 90, 105, 120] {
+        for options in [&[][..], &["--shortest"]] {
+            let most = resident(path, limit, options);
+            // The process itself has 7 MB, and the allocator keeps some pages.
+            assert!(most <= limit + limit / 10 + 7, "{most} MB of {limit} MB, {options:?}");
+        }
     }
 }
 

@@ -17,10 +17,11 @@ use crate::engine::{Listener, may_tell};
 use crate::evidence::is_wanted;
 use crate::verdict::{Stats, Why};
 use postbop_ir::{EdgeId, Length, LocId, Proofs, Task};
+use postbop_kit::chunked::Chunked;
 use postbop_kit::rows::Full;
 
 /// How much work is done between two looks at the budget.
-const PATIENCE: u64 = 1 << 14;
+pub(super) const PATIENCE: u64 = 1 << 14;
 
 /// Work that is not finished.
 pub(super) enum WorkItem {
@@ -73,7 +74,7 @@ pub(super) struct Search<'m, 'a, O> {
     pub machine: &'m Machine<'a>,
     pub expander: Expander<'m, 'a>,
     pub store: Store,
-    pub work: Vec<WorkItem>,
+    pub work: Chunked<WorkItem>,
     pub targets: TargetTracker<u32>,
     pub order: O,
     proofs: Proofs,
@@ -104,7 +105,7 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             machine,
             expander: Expander::new(machine),
             store: Store::default(),
-            work: Vec::new(),
+            work: Chunked::default(),
             targets: TargetTracker::new(task),
             order: O::new(task),
             proofs: task.proofs,

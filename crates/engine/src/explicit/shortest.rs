@@ -7,9 +7,10 @@
 //! to a smaller number than those it starts from, so the first time a context is taken its number is final. This is
 //! Dijkstra's algorithm as Knuth generalised it to derivations \[knuth-dijkstra\].
 
-use super::search::{Found, Order, Search};
+use super::search::{Found, Order, PATIENCE, Search};
 use super::store::Parent;
 use postbop_ir::{EdgeId, Length, Task};
+use postbop_kit::chunked::Chunked;
 use postbop_kit::rows::Full;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,8 +21,8 @@ pub struct Nearest {
     /// Contexts by the number of steps from the start.
     heap: BinaryHeap<Reverse<(Length, u32)>>,
     /// For each row its steps from its entry.
-    steps: Vec<Option<Length>>,
-    taken: Vec<bool>,
+    steps: Chunked<Option<Length>>,
+    taken: Chunked<bool>,
     /// The context whose edges are followed, and how far.
     current: Option<(u32, usize, bool)>,
 }
@@ -32,8 +33,8 @@ impl Order for Nearest {
     }
 
     fn added(&mut self, rows: usize, steps: Option<Length>) {
-        self.steps.resize(rows, steps);
-        self.taken.resize(rows, false);
+        self.steps.extend_to(rows, &steps);
+        self.taken.extend_to(rows, &false);
     }
 
     fn steps_to(&self, row: u32) -> Length {
@@ -54,8 +55,11 @@ impl Order for Nearest {
 
     fn called(&mut self, _: u32, _: EdgeId, _: u32, _: u32, _: bool) {}
 
+    /// The heap moves to a place twice as large when it is full.
     fn room(&self) -> u64 {
-        0
+        let (len, capacity) = (self.heap.len() as u64, self.heap.capacity() as u64);
+        let entry = size_of::<Reverse<(Length, u32)>>() as u64;
+        if len + PATIENCE > capacity { 2 * capacity * entry } else { 0 }
     }
 
     /// Finishes the work that the last context led to, then takes the next context.

@@ -5,6 +5,7 @@
 //! entry to return: the call, the caller's own entry, and what it keeps meanwhile. Each remembers how it was found.
 
 use postbop_ir::{EdgeId, Length, LocId, ProcId};
+use postbop_kit::chunked::Chunked;
 use postbop_kit::rows::{Full, Rows};
 
 /// In place of the number of a row: there is none.
@@ -44,7 +45,7 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Store {
     rows: Rows,
-    parents: Vec<Parent>,
+    parents: Chunked<Parent>,
     /// The entries, by number.
     pub entries: Vec<Entry>,
     /// The number of contexts.
