@@ -406,14 +406,14 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         let is_link = |set: &Set| callee.links.binary_search_by_key(&set.field, |link| link.field).is_ok();
         let mut pass = self.arguments(proc, whom, compiled, call, Role::Pass, is_link)?;
         let first = self.machine.scopes.first_result(self.machine.program, whom);
-        let results = || call.back.iter().filter(|(_, there)| *there >= first);
-        for &(here, there) in results() {
+        let results = || call.back().filter(|(_, there)| *there >= first);
+        for (here, there) in results() {
             let (target, result) = (self.vars(proc, here, Role::Next)?, self.vars(whom, there, Role::Pass)?);
             let stored = equal(&mut self.bdd, &target, &result)?;
             pass = self.bdd.and(pass, stored)?;
         }
         let passing: Vec<usize> = (callee.links.iter().filter(|link| link.param).map(|link| link.field))
-            .chain(results().map(|&(_, there)| there))
+            .chain(results().map(|(_, there)| there))
             .collect();
         let plan: Vec<u32> = passing.iter().flat_map(|&field| self.levels(whom, field, Role::Pass)).collect();
         let pass = (pass, self.bdd.plan(plan, []));
@@ -421,7 +421,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
         // A field gets a new value by the return if it receives a result or is a global that the callee writes.
         let renews = |there: usize| there >= first || callee.written.binary_search(&there).is_ok();
         let live: Vec<usize> =
-            call.back.iter().filter(|(_, there)| renews(*there)).map(|&(here, _)| here).collect();
+            call.back().filter(|(_, there)| renews(*there)).map(|(here, _)| here).collect();
         let mut changed = live.clone();
         changed.extend(self.overwritten(id, proc, whom));
         let back = self.image_plan(interface, id, &changed, &live);
@@ -467,10 +467,8 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     fn enter_plan(&mut self, interface: &ProcInterface, from: LocId, whom: ProcId, call: &Call) -> Plan {
         let proc = self.machine.program.locs()[from].proc;
         let mut gone = self.present(interface, from);
-        call.globals
-            .iter()
-            .filter(|(_, _, live)| *live)
-            .for_each(|&(here, _, _)| bits::remove(&mut gone, here));
+        let seen = call.globals().filter(|(_, _, live)| *live);
+        seen.for_each(|(here, _, _)| bits::remove(&mut gone, here));
         let mut quantified: Vec<u32> =
             bits::members(&gone).flat_map(|field| self.levels(proc, field, Role::Now)).collect();
         let entries = interface.links.iter().filter(|link| link.role == Role::Entry);
@@ -484,7 +482,7 @@ impl<'m, 'a, 'w> Encoder<'m, 'a, 'w> {
     /// How a summary is relieved of the values that are not live after this call.
     fn trim_plan(&mut self, call: &Call, whom: ProcId, callee: &ProcInterface, first: usize) -> Plan {
         let mut back = vec![0; bits::words(self.machine.scopes.len(self.machine.program, whom))];
-        for &(_, there) in &call.back {
+        for (_, there) in call.back() {
             bits::insert(&mut back, there);
         }
         let wanted = |there: usize| bits::contains(&back, there);

@@ -61,7 +61,7 @@ pub fn inside(machine: &Machine, store: &Store, edge: EdgeId, exit: u32, goal: &
     let here = &machine.layout(caller).fields;
     let there = &machine.layout(machine.callee(edge)).fields;
     let mut inside = Row::from_slice(store.valuation(exit));
-    for &(field, from) in &call.back {
+    for (field, from) in call.back() {
         there[from].set(&mut inside, here[field].get(goal));
     }
     inside

@@ -284,8 +284,8 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
         let mut row = std::mem::take(&mut self.resumed);
         row.clear();
         row.extend_from_slice(self.store.kept(suspension));
-        self.expander.work += 1 + call.back.len() as u64;
-        for &(field, from) in &call.back {
+        self.expander.work += 1 + call.back().len() as u64;
+        for (field, from) in call.back() {
             here[field].set(&mut row, there[from].get(self.store.valuation(exit)));
         }
         let steps = self.order.steps_to(suspension) + &self.order.steps_to(exit);

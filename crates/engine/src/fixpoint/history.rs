@@ -224,7 +224,7 @@ impl Recorded<'_, '_, '_, '_> {
         let parts = [self.paths[time], into, summaries, back];
         let Some(mut picked) = self.bdd.pick_all(&parts, &self.assignment)? else { return Ok(None) };
         let inside =
-            self.row(proc.exit, &mut picked, 3, |field| call.back.iter().any(|&(_, there)| there == field));
+            self.row(proc.exit, &mut picked, 3, |field| call.back().any(|(_, there)| there == field));
         let exit = (proc.exit, self.entry_literals(&picked, 2));
         let (from, row) = self.before(from, &mut picked);
         Ok(Some(Predecessor::Return { from, row, edge, exit, inside }))

@@ -326,7 +326,7 @@ impl<'m, 'a> Template<'m, 'a> {
                 self.tie(bdd, relation, &self.levels(self.machine.callee(id), set.field, y), &value)?;
         }
         relation = self.close(bdd, compiled, relation)?;
-        let pairs = call.globals.iter().filter(|global| global.2).flat_map(|&(here, there, _)| {
+        let pairs = call.globals().filter(|global| global.2).flat_map(|(here, there, _)| {
             self.levels(proc, here, x).into_iter().zip(self.levels(self.machine.callee(id), there, y))
         });
         let mut pairs: Vec<(u32, u32)> = pairs.collect();
@@ -351,7 +351,7 @@ impl<'m, 'a> Template<'m, 'a> {
         let edge = &self.machine.program.edges()[id];
         let proc = self.machine.program.locs()[edge.from].proc;
         let call = self.machine.call(id);
-        let pairs = call.back.iter().flat_map(|&(here, there)| {
+        let pairs = call.back().flat_map(|(here, there)| {
             self.levels(self.machine.callee(id), there, z).into_iter().zip(self.levels(proc, here, w))
         });
         let mut pairs: Vec<(u32, u32)> = pairs.collect();

@@ -410,7 +410,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
         let first = machine.scopes.first_result(machine.program, callee);
         let written = &self.solver.known_interface(callee).written;
         let mut back = vec![0; bits::words(machine.layout(callee).fields.len())];
-        for &(_, there) in &call.back {
+        for (_, there) in call.back() {
             bits::insert(&mut back, there);
         }
         let role = |field: usize| match field {

@@ -326,7 +326,7 @@ impl<'m, 'a> Search<'m, 'a> {
             let mask = self.store.masks.get(at).copied().unwrap_or(0);
             *word = *word & mask | locals[at] & !mask;
         }
-        for &(field, from) in &self.machine.call(call).back {
+        for (field, from) in self.machine.call(call).back() {
             here.fields[field].set(&mut row, there.fields[from].get(out));
         }
         let frame = self.store.add_frame(below, loc, &row)?;

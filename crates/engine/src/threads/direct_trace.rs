@@ -184,7 +184,7 @@ impl Walk<'_, '_, '_> {
         let here = self.machine.layout(self.program.locs()[self.program.edges()[call].to].proc);
         let there = self.machine.layout(self.machine.callee(call));
         let mut inside = there.open.clone();
-        for &(field, from) in &compiled.back {
+        for (field, from) in compiled.back() {
             there.fields[from].set(&mut inside, here.fields[field].get(goal));
         }
         let mut kept = here.open.clone();

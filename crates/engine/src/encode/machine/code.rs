@@ -62,12 +62,23 @@ pub struct Call {
     pub like: ProcId,
     /// The parameters.
     pub args: Vec<Set>,
-    /// The globals that the callee can touch: here, there, and whether they matter at its entry.
-    pub globals: Vec<(usize, usize, bool)>,
+    /// As in [`Call::globals`]. There may be thousands of calls, each with thousands of globals.
+    globals: Box<[(u32, u32, bool)]>,
     /// The fields that wait here until the call returns.
     pub kept: Vec<usize>,
+    back: Box<[(u32, u32)]>,
+}
+
+impl Call {
+    /// The globals that the callee can touch: here, there, and whether they matter at its entry.
+    pub fn globals(&self) -> impl Iterator<Item = (usize, usize, bool)> {
+        self.globals.iter().map(|&(here, there, live)| (here as usize, there as usize, live))
+    }
+
     /// What comes back: here and there.
-    pub back: Vec<(usize, usize)>,
+    pub fn back(&self) -> impl ExactSizeIterator<Item = (usize, usize)> {
+        self.back.iter().map(|&(here, there)| (here as usize, there as usize))
+    }
 }
 
 /// An edge with its choices.
@@ -256,26 +267,27 @@ impl Compiler<'_, '_> {
             passed.push(Set { field, live, value: self.value(value, proc, live) });
         }
         let shared = machine.scopes.shared(proc, callee);
-        let globals: Vec<_> =
-            shared.map(|(here, there)| (here, there, machine.is_live(entry, there))).collect();
+        let globals: Box<[_]> =
+            shared.map(|(here, there)| (here as u32, there as u32, machine.is_live(entry, there))).collect();
         let mut kept = machine.live.at(machine.program, to).to_vec();
         let first = machine.scopes.first_result(machine.program, callee);
         let mut back = Vec::new();
         for (at, result) in results.iter().enumerate() {
             if let Some(field) = result.map(|var| self.field(proc, var)) {
                 if bits::contains(&kept, field) {
-                    back.push((field, first + at));
+                    back.push((field as u32, (first + at) as u32));
                 }
                 bits::remove(&mut kept, field);
             }
         }
         for &(here, there, _) in &globals {
-            if bits::contains(&kept, here) {
+            if bits::contains(&kept, here as usize) {
                 back.push((here, there));
             }
-            bits::remove(&mut kept, here);
+            bits::remove(&mut kept, here as usize);
         }
-        Call { like: callee, args: passed, globals, kept: bits::members(&kept).collect(), back }
+        let (kept, back) = (bits::members(&kept).collect(), back.into());
+        Call { like: callee, args: passed, globals, kept, back }
     }
 
     /// The code of a value, or nothing if it is not needed; its choices count all the same.

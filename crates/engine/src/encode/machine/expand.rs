@@ -369,14 +369,14 @@ impl<'m, 'a> Expander<'m, 'a> {
         // The values that the callee gets.
         self.out.clear();
         self.out.extend_from_slice(&layout.open);
-        for &(here, there, _) in call.globals.iter().filter(|(_, _, live)| *live) {
+        for (here, there, _) in call.globals().filter(|(_, _, live)| *live) {
             let value = self.one(site, here)?;
             layout.fields[there].set(&mut self.out, value);
         }
         for (at, set) in call.args.iter().enumerate().filter(|(_, set)| set.live) {
             let value = self.values[at];
             let free = |field: usize| {
-                let seen = call.globals.iter().any(|&(here, _, live)| here == field && live);
+                let seen = call.globals().any(|(here, _, live)| here == field && live);
                 !seen && call.kept.binary_search(&field).is_err()
             };
             let value = self.stored(site, &call.args, at, value, free)?;

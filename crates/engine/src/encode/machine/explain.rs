@@ -116,7 +116,7 @@ impl Expander<'_, '_> {
             }
             (Code::Call(call), Goal::Call(entry, kept)) => {
                 let there = &self.machine.layout(call.like).fields;
-                let passed = call.globals.iter().map(|&(here, at, _)| (here, there[at].get(entry)));
+                let passed = call.globals().map(|(here, at, _)| (here, there[at].get(entry)));
                 let waiting = call.kept.iter().map(|&here| (here, site.fields[here].get(kept)));
                 for (field, value) in passed.chain(waiting) {
                     if let (true, Some(value)) = (open(field), value) {

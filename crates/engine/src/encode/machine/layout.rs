@@ -82,7 +82,9 @@ impl Layout {
             used += width + 1;
             field
         };
-        let fields: Vec<Field> = types.map(&mut place).collect();
+        let mut fields: Vec<Field> = types.map(&mut place).collect();
+        // There may be thousands of procedures, each with thousands of globals.
+        fields.shrink_to_fit();
         let mut open = Row::from_elem(0, fields.last().map_or(0, |field| field.word as usize + 1));
         fields.iter().for_each(|field| field.set(&mut open, None));
         Layout { fields, open }
