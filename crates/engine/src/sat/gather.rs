@@ -24,6 +24,7 @@
 //! A few questions about one region at a time for each fact. The number of facts of a region doubles from round to round.
 
 use super::closing::Closing;
+use super::execute::Site;
 use super::knowledge::{ALL, Cube, Fact, Kind, Relation};
 use super::pdr::{Goal, NODES, Search};
 use super::prover::{KINDS, Prover, Question};
@@ -36,8 +37,9 @@ use std::rc::Rc;
 /// So many facts of a relation are gathered in the first round.
 const FIRST: usize = 2;
 
-/// With so many facts of a relation it is time to see which others are needed.
+/// With so many facts of a relation, and after so much work, it is time to see which others are needed.
 const ENOUGH: usize = 8;
+pub(super) const LATE: u64 = 5 << 19;
 
 /// What is assumed when a relation is looked at.
 struct Look {
@@ -99,10 +101,10 @@ impl Gathering {
     }
 
     /// Begins another round; not if there are no other runs.
-    fn is_next_round(&mut self) -> bool {
+    fn is_next_round(&mut self, work: u64) -> bool {
         self.next = 0;
         let asked = std::mem::take(&mut self.asked);
-        if self.closing.is_none() && (!asked || self.most >= ENOUGH) {
+        if self.closing.is_none() && (!asked || self.most >= ENOUGH && work > LATE) {
             self.closing = Some(Closing::new(self.facts.len()));
             self.exhausted.fill(None);
         } else {
@@ -162,7 +164,7 @@ impl<'i> Search<'i, '_> {
         let failure = Relation::new(main, Kind::Fail);
         loop {
             let Some(&region) = gathering.order.get(gathering.next) else {
-                if gathering.is_next_round() {
+                if gathering.is_next_round(self.meter.work()) {
                     continue;
                 }
                 self.known[failure.index()].learn(Cube::new(), ALL);
@@ -209,6 +211,14 @@ impl<'i> Search<'i, '_> {
     /// Holds a region to the facts of its callees, and asks for what no fact of its own is like.
     fn look(&self, prover: &mut Prover<'i>, gathering: &Gathering, relation: Relation) -> Look {
         let list = |relation: Relation| &gathering.facts[relation.index()][..];
+        if gathering.closing.is_some() {
+            let bits = |site: &Site| {
+                let facts = KINDS.map(|kind| list(Relation::new(site.callee, kind)).len());
+                facts.iter().sum::<usize>() * (site.inputs.len() + site.outputs.len())
+            };
+            let bits: usize = prover.execution.sites.iter().map(bits).sum();
+            self.meter.spend(bits as u64 / NODES);
+        }
         let goal = Goal { relation, cube: Cube::new(), level: ALL };
         let mut fixed = self.limits(prover, &goal);
         fixed.extend(prover.hold(list, &self.facts));

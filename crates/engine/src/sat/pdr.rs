@@ -39,7 +39,7 @@
 
 use super::conjecture::{Footprint, Shape};
 use super::execute::{Execution, execute};
-use super::gather::Gathering;
+use super::gather::{Gathering, LATE};
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
@@ -313,10 +313,15 @@ impl<'i, 'a> Search<'i, 'a> {
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
-    /// Whether it is the turn of gathering facts, which gets a third of the work as well; half of it, once the facts may become a proof.
+    /// Whether it is the turn of gathering facts, which gets a third of the work as well. If the facts may become a proof, it gets a quarter at first, since lemmas may
+    /// be found sooner, and half of it later.
     fn is_turn_of_gathering(&self) -> bool {
         let Some(gathering) = &self.gathering else { return self.meter.work() > 4 * START };
-        let share = if gathering.closing.is_some() { 2 } else { 3 };
+        let share = match &gathering.closing {
+            None => 3,
+            Some(_) if self.meter.work() < LATE => 4,
+            Some(_) => 2,
+        };
         let is_turn = self.meter.work() > gathering.work.saturating_mul(share).saturating_add(4 * START);
         self.shown.is_none() && !gathering.over && is_turn
     }
