@@ -10,7 +10,8 @@
 //! ends with values, that no earlier one has. Callers have a choice between them, and the solver makes it for all calls of a path at once.
 //!
 //! The start of the program comes last in a round. If it can fail with the facts that there are, that is a run. Otherwise there are
-//! more facts of each region in the next round. Not all runs are found in this way: of two facts that differ in copied values alone there is one.
+//! more facts of each region in the next round. Not all runs are found in this way: of two facts that differ in copied values alone there is one. When
+//! there are no others, it is time to see whether the facts are a proof ([`super::closing`]).
 //!
 //! Gathered facts are for this purpose alone: goals do not see them, since a goal has to tell itself apart from each fact that is known.
 //!
@@ -22,6 +23,8 @@
 //!
 //! A few questions about one region at a time for each fact. The number of facts of a region doubles from round to round.
 
+use super::closing::Closing;
+use super::execute::Site;
 use super::knowledge::{ALL, Cube, Fact, Kind, Relation};
 use super::pdr::{Goal, NODES, Search};
 use super::prover::{KINDS, Prover, Question};
@@ -34,10 +37,28 @@ use std::rc::Rc;
 /// So many facts of a relation are gathered in the first round.
 const FIRST: usize = 2;
 
+/// With so many facts of a relation, and after so much work, it is time to see which others are needed.
+const ENOUGH: usize = 8;
+pub(super) const LATE: u64 = 5 << 19;
+
+/// What is assumed when a relation is looked at.
+struct Look {
+    /// Always: that calls are like facts, and that the run is not.
+    fixed: Vec<Literal>,
+    /// That facts of callees have their bits, if it is to be known which of these are needed.
+    bits: Vec<Literal>,
+    /// That calls are not made.
+    shut: Vec<Literal>,
+    /// That the run is new.
+    new: Literal,
+}
+
 /// Facts that were gathered.
 pub struct Gathering {
     /// The regions, callees first as far as that is possible.
     order: Vec<u32>,
+    /// Which regions these are.
+    reached: Vec<bool>,
     next: usize,
     /// So many facts a relation has when this round is over, unless there are no more.
     most: usize,
@@ -45,8 +66,11 @@ pub struct Gathering {
     facts: Vec<Vec<u32>>,
     /// For each relation how many facts its callees had when it turned out to have no other runs.
     exhausted: Vec<Option<usize>>,
-    /// Whether a relation could have more facts in this round, and whether that was the last round.
+    /// Whether a relation could have more facts in this round.
     asked: bool,
+    /// What is needed to see that there are no other runs, once that is tried.
+    pub closing: Option<Closing>,
+    /// Whether there are none.
     pub over: bool,
     /// How much work was done for it.
     pub work: u64,
@@ -55,12 +79,39 @@ pub struct Gathering {
 impl Gathering {
     fn new(order: Vec<u32>, relations: usize) -> Self {
         let (facts, exhausted) = (vec![Vec::new(); relations], vec![None; relations]);
-        Gathering { order, next: 0, most: FIRST, facts, exhausted, asked: false, over: false, work: 0 }
+        let mut reached = vec![false; relations / KINDS.len()];
+        order.iter().for_each(|&region| reached[region as usize] = true);
+        Gathering {
+            order,
+            reached,
+            next: 0,
+            most: FIRST,
+            facts,
+            exhausted,
+            asked: false,
+            closing: None,
+            over: false,
+            work: 0,
+        }
     }
 
     /// How many facts there are.
     pub fn len(&self) -> usize {
         self.facts.iter().map(Vec::len).sum()
+    }
+
+    /// Begins another round; not if there are no other runs.
+    fn is_next_round(&mut self, work: u64) -> bool {
+        self.next = 0;
+        let asked = std::mem::take(&mut self.asked);
+        if self.closing.is_none() && (!asked || self.most >= ENOUGH && work > LATE) {
+            self.closing = Some(Closing::new(self.facts.len()));
+            self.exhausted.fill(None);
+        } else {
+            self.over = !asked;
+            self.most = self.most.saturating_mul(2);
+        }
+        !self.over
     }
 
     /// A target counts no longer: neither do runs that reach it.
@@ -73,6 +124,18 @@ impl Gathering {
             work: self.work,
             ..Gathering::new(std::mem::take(&mut self.order), self.exhausted.len())
         };
+    }
+
+    /// The facts of a relation; none if its region is not one that the program gets to.
+    pub fn of(&self, relation: Relation) -> Option<&[u32]> {
+        self.reached[relation.region() as usize].then(|| &self.facts[relation.index()][..])
+    }
+
+    /// A bit of the facts of a relation counts: it is asked again.
+    pub(super) fn count(&mut self, relation: Relation, bit: usize) {
+        if self.closing.as_mut().is_some_and(|closing| closing.count(relation, bit)) {
+            self.exhausted[relation.index()] = None;
+        }
     }
 
     /// How many facts there are of what a region calls.
@@ -101,12 +164,11 @@ impl<'i> Search<'i, '_> {
         let failure = Relation::new(main, Kind::Fail);
         loop {
             let Some(&region) = gathering.order.get(gathering.next) else {
-                if !std::mem::take(&mut gathering.asked) {
-                    gathering.over = true;
-                    return Ok(false);
+                if gathering.is_next_round(self.meter.work()) {
+                    continue;
                 }
-                (gathering.next, gathering.most) = (0, gathering.most.saturating_mul(2));
-                continue;
+                self.known[failure.index()].learn(Cube::new(), ALL);
+                return Ok(true);
             };
             gathering.next += 1;
             let callees = gathering.of_callees(&self.successors[region as usize]);
@@ -122,10 +184,13 @@ impl<'i> Search<'i, '_> {
             if wanted.is_empty() {
                 continue;
             }
-            let mut prover = self.build_for_facts(region)?;
+            let mut prover = self.build_for_facts(region, gathering.closing.is_some())?;
             for relation in wanted {
-                let all = self.gather_of(&mut prover, gathering, relation)?;
-                gathering.exhausted[relation.index()] = all.then_some(callees);
+                let look = self.look(&mut prover, gathering, relation);
+                gathering.exhausted[relation.index()] = Some(callees);
+                if !self.gather_of(&mut prover, gathering, relation, &look)? {
+                    gathering.exhausted[relation.index()] = None;
+                }
             }
             let run = gathering.facts[failure.index()].first();
             self.known[failure.index()].facts.extend(run);
@@ -133,20 +198,27 @@ impl<'i> Search<'i, '_> {
         }
     }
 
-    fn build_for_facts(&mut self, region: u32) -> Result<Prover<'i>, Why> {
+    fn build_for_facts(&mut self, region: u32, loose: bool) -> Result<Prover<'i>, Why> {
         let execution = self.execution(region)?;
         self.meter.spend(execution.aig.len() as u64 / NODES);
-        Ok(Prover::new(execution, [u32::MAX; 2], Rc::clone(&self.interrupt)))
+        let interrupt = Rc::clone(&self.interrupt);
+        Ok(match loose {
+            true => Prover::with_loose_facts(execution, interrupt),
+            false => Prover::new(execution, [u32::MAX; 2], interrupt),
+        })
     }
 
-    /// Gathers facts of a relation until it has so many; whether there are no more.
-    fn gather_of(
-        &mut self,
-        prover: &mut Prover<'i>,
-        gathering: &mut Gathering,
-        relation: Relation,
-    ) -> Result<bool, Why> {
+    /// Holds a region to the facts of its callees, and asks for what no fact of its own is like.
+    fn look(&self, prover: &mut Prover<'i>, gathering: &Gathering, relation: Relation) -> Look {
         let list = |relation: Relation| &gathering.facts[relation.index()][..];
+        if gathering.closing.is_some() {
+            let bits = |site: &Site| {
+                let facts = KINDS.map(|kind| list(Relation::new(site.callee, kind)).len());
+                facts.iter().sum::<usize>() * (site.inputs.len() + site.outputs.len())
+            };
+            let bits: usize = prover.execution.sites.iter().map(bits).sum();
+            self.meter.spend(bits as u64 / NODES);
+        }
         let goal = Goal { relation, cube: Cube::new(), level: ALL };
         let mut fixed = self.limits(prover, &goal);
         fixed.extend(prover.hold(list, &self.facts));
@@ -155,14 +227,32 @@ impl<'i> Search<'i, '_> {
         let new = prover.fresh();
         fixed.push(new);
         for &fact in list(relation) {
-            prover.exclude_fact(&self.facts[fact as usize], new);
+            gathering.exclude(prover, &self.facts[fact as usize], relation, new);
         }
+        let bits = prover.bits().map(|(_, _, literal)| literal).collect();
+        Look { fixed, bits, shut, new }
+    }
+
+    /// Gathers facts of a relation until it has so many; whether there are no more.
+    fn gather_of(
+        &mut self,
+        prover: &mut Prover<'i>,
+        gathering: &mut Gathering,
+        relation: Relation,
+        look: &Look,
+    ) -> Result<bool, Why> {
+        let kind = relation.kind();
+        let fixed = [&look.fixed[..], &look.bits].concat();
         while gathering.facts[relation.index()].len() < gathering.most {
-            if !self.ask_for_run(prover, relation.kind(), &fixed, shut.clone())? {
+            let is_open = match gathering.closing {
+                Some(_) => self.is_open(prover, gathering, relation, &look.fixed)?,
+                None => true,
+            };
+            if !is_open || !self.ask_for_run(prover, kind, &fixed, look.shut.clone())? {
                 return Ok(true);
             }
             let fact = self.gathered(prover, gathering, relation);
-            prover.exclude_fact(&fact, new);
+            gathering.exclude(prover, &fact, relation, look.new);
             gathering.facts[relation.index()].push(self.facts.len() as u32);
             self.facts.push(fact);
         }
@@ -170,7 +260,7 @@ impl<'i> Search<'i, '_> {
     }
 
     /// Asks for a run that makes few calls: those that the solver blames are allowed, one core after the other.
-    fn ask_for_run(
+    pub(super) fn ask_for_run(
         &self,
         prover: &mut Prover<'i>,
         kind: Kind,
@@ -243,7 +333,7 @@ mod tests {
     use crate::budget::{Budget, Meter};
     use postbop_ir::{Ask, replay};
 
-    /// Whether gathering alone finds a run that violates a property; it is replayed.
+    /// Whether gathering alone finds a run that violates a property; it is replayed. If it finds none, the facts are a proof, which is checked.
     fn finds_a_run(source: &[u8]) -> bool {
         let reading = postbop_front::read(source, Default::default());
         let program = reading.program.expect("a program");
@@ -253,10 +343,12 @@ mod tests {
         let meter = Meter::new(&budget, &|_| {});
         let mut search = Search::new(&regions, targets.iter().copied().collect(), &meter);
         let main = regions.entry(program.main());
-        while !search.gather(main).expect("there is no limit") {
-            if search.gathering.as_ref().is_some_and(|gathering| gathering.over) {
-                return false;
-            }
+        while !search.gather(main).expect("there is no limit") {}
+        if search.gathering.as_ref().is_some_and(|gathering| gathering.over) {
+            let proof = search.proof().expect("the facts are closed");
+            let answer = postbop_validate::validate(&program, &proof, &targets, &|_| true);
+            assert!(matches!(answer, postbop_validate::Answer::Valid), "{answer:?}");
+            return false;
         }
         let run = search.known[Relation::new(main, Kind::Fail).index()].facts[0];
         let mut trace = trace(&regions, &search.facts, run);
@@ -274,5 +366,27 @@ mod tests {
             void main() begin n := 7; f(); assert(n != 2); end
             void f() begin if (*) then n := n - 1; f(); fi end";
         assert!(finds_a_run(countdown));
+    }
+
+    #[test]
+    fn facts_are_a_proof() {
+        // Whatever f is given, it calls itself.
+        assert!(!finds_a_run(b"decl x; void main() begin f(); assert(0); end void f() begin if (x) then x := 0; f(); else f(); fi end"));
+        // Only of a it matters what comes of it, and that depends on a alone.
+        let flips = b"
+            decl a, b, noise;
+            void main() begin a := b; flip(); flip(); assert(a = b); end
+            void flip() begin a := !a; if (*) then noise := !noise; fi end";
+        assert!(!finds_a_run(flips));
+        // f returns after as many flips of a as of b, but never with both true where it got something else; g, which goes on while they are not, never returns.
+        let apart = b"
+            decl a, b, c;
+            void main() begin a := 0; b := 1; c := 0; f(); g(); assert(0); end
+            void f() begin if (*) then a := !a; b := !b; f(); c := !c; fi end
+            void g() begin f(); if (a & b) then skip; else g(); fi end";
+        assert!(!finds_a_run(apart));
+        assert!(finds_a_run(
+            &apart.iter().map(|&byte| if byte == b'&' { b'|' } else { byte }).collect::<Vec<_>>()
+        ));
     }
 }

@@ -7,18 +7,19 @@
 //!
 //! * `pdr`: lemmas about procedures, driven by what is to be shown. Where there are many variables and the reason why a property holds
 //!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
-//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`], [`gather`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
+//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`], [`gather`], [`closing`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
 //! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
 //!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
 //!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
 //!
-//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas ([`proof`]).
+//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas or facts ([`proof`]).
 //!
 //! # Paper
 //!
 //! \[sat-summaries\] for sets of valuations as functions of choices, and for the modes `qbf` and `universal`; \[recmc\], \[gpdr\], \[ic3\] for `pdr`.
 
+mod closing;
 mod conjecture;
 mod covered;
 mod entry;

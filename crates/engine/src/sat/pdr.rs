@@ -25,7 +25,7 @@
 //!
 //! Goals look at one procedure at a time. Three other ways look at all of them, and get a share of the work: lemmas that are guessed of
 //! all procedures ([`super::conjecture`]), runs of the whole program ([`super::unfold`]), and facts that are gathered from callees to
-//! callers ([`super::gather`]). Where few variables matter the first finds the
+//! callers ([`super::gather`]), which may become a proof ([`super::closing`]). Where few variables matter the first finds the
 //! whole proof; where a run has to meet conditions in many procedures at once the second finds it, and where it makes a great many calls, the third.
 //!
 //! # Paper
@@ -39,7 +39,7 @@
 
 use super::conjecture::{Footprint, Shape};
 use super::execute::{Execution, execute};
-use super::gather::Gathering;
+use super::gather::{Gathering, LATE};
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
@@ -313,12 +313,17 @@ impl<'i, 'a> Search<'i, 'a> {
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
-    /// Whether it is the turn of gathering facts, which gets a third of the work as well.
+    /// Whether it is the turn of gathering facts, which gets a third of the work as well. If the facts may become a proof, it gets a quarter at first, since lemmas may
+    /// be found sooner, and half of it later.
     fn is_turn_of_gathering(&self) -> bool {
-        let is_turn = |spent: u64| self.meter.work() > spent.saturating_mul(3).saturating_add(4 * START);
-        let (over, spent) =
-            self.gathering.as_ref().map_or((false, 0), |gathering| (gathering.over, gathering.work));
-        self.shown.is_none() && !over && is_turn(spent)
+        let Some(gathering) = &self.gathering else { return self.meter.work() > 4 * START };
+        let share = match &gathering.closing {
+            None => 3,
+            Some(_) if self.meter.work() < LATE => 4,
+            Some(_) => 2,
+        };
+        let is_turn = self.meter.work() > gathering.work.saturating_mul(share).saturating_add(4 * START);
+        self.shown.is_none() && !gathering.over && is_turn
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
