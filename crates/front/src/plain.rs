@@ -4,8 +4,8 @@
 //! themselves, with controls and symbols as the source names them, for commands that print configurations.
 
 use crate::read::{File, Format};
+pub use crate::moped::symbolic::{Symbolic, SymbolicConfiguration, SymbolicRule, SymbolicSymbol};
 use crate::{moped, pds, source};
-use postbop_ir::Program;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A pushdown system of one stack and without variables.
@@ -52,12 +52,11 @@ pub fn plain(files: &[File]) -> Result<Plain, &'static str> {
     }
 }
 
-/// What the parts of the program of a system with variables stand for, if that is what the files hold.
-pub fn heads(files: &[File]) -> Option<(Program, moped::Heads)> {
-    match files.first().map(Format::of) {
-        Some(Format::Symbolic) => moped::read_heads(&source::decode(files[0].bytes)).0,
-        _ => None,
-    }
+/// The system with variables in files in which [`crate::read()`] has found no error, with configurations that are asked about, if the files hold such a
+/// system; or what is wrong with the configurations.
+pub fn symbolic(files: &[File], given: &[String]) -> Option<Result<Symbolic, String>> {
+    let file = files.first().filter(|file| Format::of(file) == Format::Symbolic)?;
+    Some(moped::symbolic::symbolic(&source::decode(file.bytes), given))
 }
 
 /// A system under construction, whose controls and symbols are known by something that has a name.

@@ -23,24 +23,26 @@
 //! Saturation hands every increase of a relation on along all rules that apply, so a loop whose rounds are all different costs a composition for each round. The order of
 //! columns stays as it is from the beginning to the end.
 
+mod backwards;
 mod cases;
 mod formula;
 mod guess;
 mod hull;
 mod outcomes;
-mod reached;
 mod registers;
 mod rounds;
 mod sets;
+mod stack_rules;
 mod summary;
+mod symbolic;
 mod system;
 mod trace;
 mod weight;
 
 pub use cases::Constraint;
 pub use postbop_kit::ndd::Compare;
-pub use reached::{Letter, Reached, reached};
 pub use summary::{Described, Extent, Summary, summary};
+pub use symbolic::{Carried, Symbolics, symbolic};
 
 use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
@@ -280,11 +282,8 @@ impl<'s, S: Sets> Search<'s, S> {
             if outcome != Err(Stop::Full) {
                 return outcome;
             }
-            let rules = self.system.rules().iter().map(|rule| &rule.weight.set);
-            let sums = self.exact.automaton.transitions().map(|(_, weight)| &weight.set);
-            let increments = self.exact.increments.iter().flatten();
-            let differences = increments.map(|increment| &increment.difference.set);
-            self.model.store().keep(rules.chain(sums).chain(differences));
+            let rules = self.system.rules().iter().map(|rule| &rule.weight);
+            self.model.store().keep(rules.chain(self.exact.weights()).map(|weight| &weight.set));
         }
     }
 

@@ -179,6 +179,16 @@ impl<'w> Bdds<'w> {
         Bdds { bdd: RefCell::new(Bdd::new(goes_on)), assignment: RefCell::default() }
     }
 
+    /// The column that a set depends on first, and the sets with a bit 0 there and a bit 1; or whether it is everything or nothing.
+    pub fn test(&self, set: Ref) -> Result<(Column, [Ref; 2]), bool> {
+        if set.is_constant() {
+            return Err(set == Ref::TRUE);
+        }
+        let bdd = self.bdd.borrow();
+        let (high, low) = bdd.cofactors(set);
+        Ok((bdd.level(set), [low, high]))
+    }
+
     fn make(
         &self,
         operation: impl FnOnce(&mut Bdd<'w>) -> Result<Ref, bdd::Interrupted>,

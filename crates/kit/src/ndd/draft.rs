@@ -14,6 +14,7 @@
 
 use super::{ALL, Automaton, Column, Interrupted, Link, NOTHING, Ndd, Ndds, State, Vertex};
 use rustc_hash::FxHashMap as HashMap;
+use std::hash::Hash;
 
 /// Vertices, each made once.
 #[derive(Default)]
@@ -67,6 +68,36 @@ impl Draft {
 }
 
 impl Ndds<'_> {
+    /// The set of a decision diagram over bits: `test` says of a vertex which column it tests, and where a bit 0 leads and a bit 1; or whether it is
+    /// everything or nothing.
+    pub fn decided<T: Copy + Eq + Hash>(
+        &self,
+        root: T,
+        test: impl Fn(T) -> Result<(Column, [T; 2]), bool>,
+    ) -> Result<Ndd, Interrupted> {
+        let mut draft = Draft::new();
+        let mut done: HashMap<T, Link> = HashMap::default();
+        let mut work = vec![root];
+        while let Some(&vertex) = work.last() {
+            self.spend(1)?;
+            let link = match test(vertex) {
+                Err(value) => Link::to_state(if value { ALL } else { NOTHING }),
+                Ok((column, next)) => match next.map(|next| done.get(&next).copied()) {
+                    [Some(low), Some(high)] => draft.vertices.test(column, [low, high]),
+                    links => {
+                        let open = next.into_iter().zip(links).filter(|(_, link)| link.is_none());
+                        work.extend(open.map(|(next, _)| next));
+                        continue;
+                    }
+                },
+            };
+            done.insert(vertex, link);
+            work.pop();
+        }
+        draft.first = done[&root];
+        self.finish(draft)
+    }
+
     /// The set that an automaton accepts.
     pub(super) fn finish(&self, draft: Draft) -> Result<Ndd, Interrupted> {
         let Draft { vertices, states, first } = draft;
