@@ -133,14 +133,7 @@ impl Sets for Ndds<'_> {
         Ok(Ndds::relabel(self, &left, |column| moved(moves, column)))
     }
     fn common(&self, sets: &[&Ndd], fixed: &Fixed) -> Result<Option<Member>, Interrupted> {
-        let mut all = Ndds::constant(self, true);
-        for &(column, value) in &fixed.bits {
-            let bit = Ndds::bit(self, column);
-            all = Ndds::and(self, &all, &if value { bit } else { Ndds::not(self, &bit)? })?;
-        }
-        for &(column, number) in &fixed.numbers {
-            all = Ndds::and(self, &all, &Ndds::linear(self, &[(1, column)], Compare::Equal(number))?)?;
-        }
+        let mut all = self.point(&fixed.bits, &fixed.numbers)?;
         // What is fixed makes the larger sets small, one after the other; the first set is the largest as a rule.
         for set in sets.iter().rev() {
             all = Ndds::and(self, &all, set)?;

@@ -168,9 +168,12 @@ impl<'m, S: Sets> StackRules<'m, S> {
         let support: HashSet<Column> = self.store.support(&set).into_iter().collect();
         let scopes = &[];
         let relations = self.relations(scopes);
-        let before = self.symbolic.globals.clone().chain(own.clone().filter(|register| top.contains(register)));
+        let before =
+            self.symbolic.globals.clone().chain(own.clone().filter(|register| top.contains(register)));
         for register in before {
-            let both = |&slot: &u32| [Time::Old, Time::New].iter().all(|&time| support.contains(&column(slot, time)));
+            let both = |&slot: &u32| {
+                [Time::Old, Time::New].iter().all(|&time| support.contains(&column(slot, time)))
+            };
             if self.registers.slots_of(register).iter().all(both)
                 && self.store.is_subset(&set, &relations.keeps(register)?)?
             {
@@ -195,7 +198,8 @@ impl<'m, S: Sets> StackRules<'m, S> {
         let mut set = self.store.constant(true);
         for (to, from) in own.clone().zip(saved.clone()) {
             for (&to, &from) in self.registers.slots_of(to).iter().zip(self.registers.slots_of(from)) {
-                let [to, from] = [self.store.bit(column(to, Time::New))?, self.store.bit(column(from, Time::Old))?];
+                let [to, from] =
+                    [self.store.bit(column(to, Time::New))?, self.store.bit(column(from, Time::Old))?];
                 let same = self.store.not(&self.store.xor(&to, &from)?)?;
                 set = self.store.and(&set, &same)?;
             }
@@ -223,7 +227,8 @@ impl<'m, S: Sets> StackRules<'m, S> {
             };
             let set = self.store.and(&globals, &self.holds(condition)?)?;
             if let [_] = configuration.stack[..] {
-                let known = single.entry((configuration.control, *top)).or_insert_with(|| self.store.constant(false));
+                let known =
+                    single.entry((configuration.control, *top)).or_insert_with(|| self.store.constant(false));
                 *known = self.store.or(known, &set)?;
                 continue;
             }
@@ -255,7 +260,13 @@ impl<'m, S: Sets> StackRules<'m, S> {
     }
 
     /// What is known of a saved symbol below another one. Of the activation above, it is not known here with which values it was entered.
-    fn waiting(&self, above: Symbol, symbol: Symbol, condition: &Expr, starts: bool) -> Result<Weight<S::Set>, Refused> {
+    fn waiting(
+        &self,
+        above: Symbol,
+        symbol: Symbol,
+        condition: &Expr,
+        starts: bool,
+    ) -> Result<Weight<S::Set>, Refused> {
         let set = self.holds(condition)?;
         let (time, writes) = match starts {
             true => {

@@ -24,9 +24,7 @@ use crate::verdict::Why;
 use postbop_front::plain::Symbolic;
 use postbop_kit::bdd::Ref;
 use postbop_kit::ndd::{Interrupted, Ndds};
-use postbop_kit::pushdown::{
-    Automaton, BackwardSaturation, Saturation, Symbol, System, Transition, Watch,
-};
+use postbop_kit::pushdown::{Automaton, BackwardSaturation, Saturation, Symbol, System, Transition, Watch};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::Cell;
 
@@ -60,9 +58,8 @@ pub struct Symbolics {
 pub fn symbolic(system: &Symbolic, direction: Direction, budget: &Budget) -> Result<Symbolics, Why> {
     let quiet = |_| ();
     let meter = Meter::new(budget, &quiet);
-    let width = |vars: std::ops::Range<u32>| -> u64 {
-        vars.map(|var| width_of(system.vars[var as usize].1)).sum()
-    };
+    let width =
+        |vars: std::ops::Range<u32>| -> u64 { vars.map(|var| width_of(system.vars[var as usize].1)).sum() };
     let locals = system.symbols.iter().map(|symbol| width(symbol.locals.clone())).max().unwrap_or(0);
     if width(system.globals.clone()) + 2 * locals > MOST_SLOTS {
         return Err(Why::Unsupported(format!("more than {MOST_SLOTS} bits of variables at once")));
@@ -185,6 +182,7 @@ impl<'t, 's, 'w> Telling<'t, 's, 'w> {
         Telling { search, found }
     }
 
+    /// What is told when a limit is reached is not complete.
     fn told(&self) -> Symbolics {
         let share = Share { left: Cell::new(u64::MAX), meter: self.search.meter };
         let goes_on = |work| share.goes_on(work);
@@ -195,10 +193,15 @@ impl<'t, 's, 'w> Telling<'t, 's, 'w> {
         };
         let mut transitions = Vec::new();
         for (transition, weight) in self.found.automaton.transitions() {
+            if self.search.meter.check().is_err() {
+                break;
+            }
             let Some((from, symbol, to, shown)) = self.row(transition, weight) else { continue };
             transitions.push(Carried { from, symbol, to, values: values(weight.set, &shown) });
         }
-        transitions.sort_by(|one, other| (&one.from, &one.symbol, &one.to).cmp(&(&other.from, &other.symbol, &other.to)));
+        transitions.sort_by(|one, other| {
+            (&one.from, &one.symbol, &one.to).cmp(&(&other.from, &other.symbol, &other.to))
+        });
         let mut accepting = Vec::new();
         for &(control, set) in &self.found.empty {
             let globals: Vec<Shown> = self.globals(Time::Old, "").collect();
@@ -237,7 +240,11 @@ impl<'t, 's, 'w> Telling<'t, 's, 'w> {
     }
 
     /// Names for a transition, and what is shown of its relation; none of those that stand for a part of a step.
-    fn row(&self, transition: Transition, weight: &Weight<Ref>) -> Option<(String, Option<String>, String, Vec<Shown>)> {
+    fn row(
+        &self,
+        transition: Transition,
+        weight: &Weight<Ref>,
+    ) -> Option<(String, Option<String>, String, Vec<Shown>)> {
         let Transition { from, symbol, to } = transition;
         let stacks = self.search.stacks;
         let is_control = |state: u32| (state as usize) < stacks.symbolic.controls.len();
@@ -294,7 +301,11 @@ impl<'t, 's, 'w> Telling<'t, 's, 'w> {
 
     fn globals(&self, time: Time, primes: &'static str) -> impl Iterator<Item = Shown> {
         let registers = self.search.stacks.symbolic.globals.clone();
-        registers.map(move |register| Shown { register, time, name: format!("{}{primes}", self.name(register)) })
+        registers.map(move |register| Shown {
+            register,
+            time,
+            name: format!("{}{primes}", self.name(register)),
+        })
     }
 
     /// Locals that have the name of a global say of which symbol they are: of the first one that has them.

@@ -101,7 +101,8 @@ pub fn symbolic(text: &str, given: &[String]) -> Result<Symbolic, String> {
     }
     let elements = Elements::of(&system);
     let mut expansion = Expansion::new(&system, &elements, MOST);
-    let draft = Draft { system: &system, scopes: &scopes, names: &lexed.names, elements: &elements, room: MOST };
+    let draft =
+        Draft { system: &system, scopes: &scopes, names: &lexed.names, elements: &elements, room: MOST };
     draft.symbolic(&mut expansion)
 }
 
@@ -132,8 +133,11 @@ impl Numbers {
 
 impl Draft<'_> {
     fn symbolic(mut self, expansion: &mut Expansion) -> Result<Symbolic, String> {
-        let mut out = Symbolic { globals: self.elements.range(self.system.globals.clone()), ..Symbolic::default() };
-        out.vars = (0..self.elements.variable.len() as u32).map(|at| self.elements.named(self.system, self.names, at)).collect();
+        let mut out =
+            Symbolic { globals: self.elements.range(self.system.globals.clone()), ..Symbolic::default() };
+        out.vars = (0..self.elements.variable.len() as u32)
+            .map(|at| self.elements.named(self.system, self.names, at))
+            .collect();
         let (mut controls, mut symbols) = (Numbers::default(), Numbers::default());
         let system = self.system;
         for rule in &system.rules {
@@ -144,7 +148,8 @@ impl Draft<'_> {
             out.rules.push(SymbolicRule { from, control, stack, formula });
         }
         if let Some(start) = &system.start {
-            (controls.of(start.state), symbols.of(start.symbol()));
+            controls.of(start.state);
+            symbols.of(start.symbol());
         }
         let asked = if system.given.is_empty() { system.start.as_slice() } else { &system.given };
         for configuration in asked {
@@ -153,8 +158,16 @@ impl Draft<'_> {
         }
         let name = |sym: Sym| self.names[sym as usize].to_owned();
         out.controls = controls.list.iter().map(|&state| name(state)).collect();
-        let locals = |symbol| self.scopes.block(symbol).map_or(0..0, |block| self.elements.range(system.blocks[block].vars.clone()));
-        out.symbols = symbols.list.iter().map(|&symbol| SymbolicSymbol { name: name(symbol), locals: locals(symbol) }).collect();
+        let locals = |symbol| {
+            self.scopes
+                .block(symbol)
+                .map_or(0..0, |block| self.elements.range(system.blocks[block].vars.clone()))
+        };
+        out.symbols = symbols
+            .list
+            .iter()
+            .map(|&symbol| SymbolicSymbol { name: name(symbol), locals: locals(symbol) })
+            .collect();
         Ok(out)
     }
 

@@ -262,7 +262,8 @@ impl<'p> Runs<'p> {
                 next.entry(head.clone()).or_default().extend(heads);
             }
         }
-        let level = plain.rules.keys().map(|head| (head.clone(), closure(&next, vec![head.clone()]))).collect();
+        let level =
+            plain.rules.keys().map(|head| (head.clone(), closure(&next, vec![head.clone()]))).collect();
         Runs { plain, removals, level }
     }
 
@@ -291,7 +292,8 @@ impl<'p> Runs<'p> {
         }
         let rights = level.iter().filter_map(|head| self.plain.rules.get(head)).flatten();
         let mut calls = rights.filter(|(_, stack)| stack.len() == 2 && stack[1] == *last);
-        !above.is_empty() && calls.any(|(called, stack)| self.grows(&(called.clone(), stack[0].clone()), state, above))
+        !above.is_empty()
+            && calls.any(|(called, stack)| self.grows(&(called.clone(), stack[0].clone()), state, above))
     }
 }
 

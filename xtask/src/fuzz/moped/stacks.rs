@@ -31,7 +31,8 @@ pub fn examine(source: &str, system: &System, plain: &Plain, patience: Duration)
     let mut chooser = Chooser { system, rng: Rng::new(hasher.finish()) };
     let mut score = Score::default();
     for direction in [Direction::Forwards, Direction::Backwards] {
-        let given: Vec<(String, Vec<Stack>)> = (0..chooser.rng.range(1, 2)).map(|_| chooser.given()).collect();
+        let given: Vec<(String, Vec<Stack>)> =
+            (0..chooser.rng.range(1, 2)).map(|_| chooser.given()).collect();
         let texts: Vec<String> = given.iter().map(|(text, _)| text.clone()).collect();
         let file = File { name: "system.pds", bytes: source.as_bytes() };
         let read = match postbop_front::plain::symbolic(&[file], &texts) {
@@ -61,7 +62,9 @@ pub fn examine(source: &str, system: &System, plain: &Plain, patience: Duration)
             };
             let (wanted, said) = (given.iter().any(leads), printed.accepts(&tried, direction));
             if wanted != said {
-                return Err(format!("stacks: {direction:?} from {texts:?}: {tried:?} is {said}, and should be {wanted}"));
+                return Err(format!(
+                    "stacks: {direction:?} from {texts:?}: {tried:?} is {said}, and should be {wanted}"
+                ));
             }
             score.note(if wanted { "stacks" } else { "no stacks" }, 1, 0);
         }
@@ -114,11 +117,13 @@ impl Chooser<'_> {
 
     /// A configuration with conditions, as text, and all its members.
     fn given(&mut self) -> (String, Vec<Stack>) {
-        let [states, symbols] = self.names().map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        let [states, symbols] =
+            self.names().map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
         let (state, none) = (self.pick(&states).clone(), Vec::new());
         let (condition, values) = self.condition(&self.system.globals);
         let mut text = format!("{state}{condition}:");
-        let mut all: Vec<Stack> = values.into_iter().map(|values| ((state.clone(), values), Vec::new())).collect();
+        let mut all: Vec<Stack> =
+            values.into_iter().map(|values| ((state.clone(), values), Vec::new())).collect();
         let height = *self.pick(&[1, 1, 1, 1, 0, 2, 2, 3]);
         for _ in 0..height {
             let symbol = self.pick(&symbols).clone();
@@ -149,7 +154,8 @@ impl Chooser<'_> {
             }
             return at;
         }
-        let [states, symbols] = self.names().map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
+        let [states, symbols] =
+            self.names().map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
         let state = (self.pick(&states).clone(), self.pick(&all_values(&self.system.globals)).clone());
         let height = *self.pick(&[0, 1, 1, 1, 2, 2, 3]);
         let none = Vec::new();
@@ -203,7 +209,9 @@ impl Printed<'_> {
     fn locals_of(&self, (symbol, values): &Symbol, primes: &str) -> Vec<(String, i64)> {
         let globals = names(&self.system.globals);
         let own = named(self.locals(symbol), values);
-        own.into_iter().map(|(name, value)| (called(&globals, &self.owners[symbol], &name, primes), value)).collect()
+        own.into_iter()
+            .map(|(name, value)| (called(&globals, &self.owners[symbol], &name, primes), value))
+            .collect()
     }
 
     fn is_control(&self, state: &str) -> bool {
@@ -220,7 +228,9 @@ impl Printed<'_> {
     fn ends(&self, state: &str, globals: &Values) -> bool {
         let known = named(&self.system.globals, globals);
         let mut ends = self.found.accepting.iter().filter(|(end, _)| end == state);
-        ends.any(|(_, values)| values.as_ref().is_none_or(|values| holds(values, &|name| known.get(name).copied())))
+        ends.any(|(_, values)| {
+            values.as_ref().is_none_or(|values| holds(values, &|name| known.get(name).copied()))
+        })
     }
 
     /// It calls itself as deeply as the stack is high.
@@ -237,7 +247,9 @@ impl Printed<'_> {
                 let later = named(&self.system.globals, after);
                 let primed = |name: &str| one.values.names.iter().any(|other| *other == format!("{name}'"));
                 // What has no prime does not change.
-                let stays = |(name, value): (&String, &i64)| primed(name) || !self.is_control(&one.to) || known[name] == *value;
+                let stays = |(name, value): (&String, &i64)| {
+                    primed(name) || !self.is_control(&one.to) || known[name] == *value
+                };
                 later.iter().all(stays)
                     && holds(&one.values, &|name| match name.strip_suffix('\'') {
                         Some(name) => later.get(name).copied(),
@@ -295,12 +307,21 @@ impl Printed<'_> {
             let count = self.count(name);
             let longer = |entry: &BTreeMap<String, i64>| {
                 let entry = entry.clone();
-                (0..count).map(move |value| entry.iter().map(|(name, value)| (name.clone(), *value)).chain([(name.clone(), value)]).collect())
+                (0..count).map(move |value| {
+                    entry
+                        .iter()
+                        .map(|(name, value)| (name.clone(), *value))
+                        .chain([(name.clone(), value)])
+                        .collect()
+                })
             };
             entries = entries.iter().flat_map(longer).collect();
         }
         entries.retain(|entry| holds(&one.values, &|name| entry.get(name).copied()));
-        entries.into_iter().map(|entry| entry.into_iter().filter(|(name, _)| !name.ends_with('\'')).collect()).collect()
+        entries
+            .into_iter()
+            .map(|entry| entry.into_iter().filter(|(name, _)| !name.ends_with('\'')).collect())
+            .collect()
     }
 
     /// How many values a variable has that constraints call so.
@@ -311,7 +332,9 @@ impl Printed<'_> {
         }
         let symbols = self.system.locals.iter();
         let of = |(symbol, vars): (&String, &Vec<Var>)| {
-            let found = names(vars).into_iter().find(|(own, _)| called(&globals, self.owners.get(symbol).unwrap_or(symbol), own, "") == name);
+            let found = names(vars).into_iter().find(|(own, _)| {
+                called(&globals, self.owners.get(symbol).unwrap_or(symbol), own, "") == name
+            });
             found.map(|(_, count)| count)
         };
         symbols.filter_map(of).max().unwrap_or(1)
