@@ -1,6 +1,6 @@
 //! `postbop summary` and `postbop pds`, beyond what the manual shows.
 
-use crate::common::{postbop, postbop_reading};
+use crate::common::{postbop, postbop_reading, scratch};
 
 const INFINITY: &str = "tests/cases/integers/infinity_of_an_input.bp";
 const CALLS_ITSELF: &str = "tests/cases/moped/calls_itself.pds";
@@ -79,16 +79,13 @@ fn configurations_have_values() {
 
 #[test]
 fn limits_end_the_search_for_configurations() {
-    // Every rule doubles the number of relations between two counters of so many bits.
-    let bits = 14;
-    let source = format!(
-        "global int x({bits}); int y({bits}); (q <a>) q <a> --> q <a b> (x' = y & y' = 3*x) q <a> --> q <> (x' = y*3 & y' = x) \
-         q <b> --> q <> (x' = x+y & y' = x) q <b> --> q <a b> (x' = 5*y & y' = x+1)"
-    );
+    // Two numbers are mixed again and again, at every height of the stack: the relations grow large.
+    let source = "global int x(14); int y(14); (q <a>) q <a> --> q <a b> (x' = y & y' = 3*x) q <a> --> q <> (x' = y*3 & y' = x) \
+         q <b> --> q <> (x' = x+y & y' = x) q <b> --> q <a b> (x' = 5*y & y' = x+1)";
+    let path = scratch("mixes_numbers.pds", source);
     for direction in ["post", "pre"] {
-        for limit in [&["--timeout", "0ms"][..], &["--timeout", "30ms"], &["--memory", "12MB"]] {
-            let ran =
-                postbop_reading(&[&["pds", direction, "-"][..], limit].concat(), source.as_bytes()).with(3);
+        for limit in [["--timeout", "0ms"], ["--timeout", "30ms"], ["--memory", "12MB"]] {
+            let ran = postbop(&["pds", direction, path.to_str().unwrap(), limit[0], limit[1]]).with(3);
             assert!(ran.err.contains("limit of"), "{direction} {limit:?}: {}", ran.err);
         }
     }
