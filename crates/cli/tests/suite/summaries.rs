@@ -72,6 +72,13 @@ fn configurations_have_values() {
     let rows: Vec<Vec<&str>> = ran.lines().map(|line| line.split_whitespace().collect()).collect();
     assert!(rows.contains(&vec!["q", "a", "(end)", "x", "=", "1"]), "{ran}");
     assert!(rows.contains(&vec!["q", "b", "yes", "x", "=", "1"]), "{ran}");
+    // Nothing goes on below, and each symbol keeps what was said of it.
+    let given = "q: f1 (n = 1) f1 (n = 2) m1 (b)";
+    let ran =
+        postbop(&["pds", "post", "tests/cases/moped/adds_on_the_way_back.pds", "--from", given]).with(0).out;
+    let rows: Vec<Vec<&str>> = ran.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(rows.contains(&vec!["(1)", "f1", "(2)", "n''", "=", "2"]), "{ran}");
+    assert!(rows.contains(&vec!["(2)", "m1", "(end)", "b''", "=", "1"]), "{ran}");
     // An empty stack, with a condition on what is left.
     let ran = postbop(&["pds", "pre", file, "--from", "no (x):", "--from", "yes:"]).with(0).out;
     assert!(ran.contains("a stack may end at no where x = 1\na stack may end at yes\n"), "{ran}");

@@ -277,7 +277,8 @@ impl<'t, 's, 'w> Telling<'t, 's, 'w> {
         }
         let above = self.found.entered.get(&from).into_iter();
         let above = above.flat_map(|&(_, symbol)| self.locals(symbol, Time::New, "'"));
-        let primes = if self.found.entered.contains_key(&from) { "''" } else { "'" };
+        let is_top = (from as usize) < self.search.stacks.symbolic.controls.len();
+        let primes = if is_top { "'" } else { "''" };
         let own = symbol.into_iter().flat_map(|symbol| self.locals(symbol, Time::New, primes));
         for one in self.globals(Time::New, "'").chain(above).chain(own) {
             if weight.writes(one.register) {
