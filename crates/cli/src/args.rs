@@ -217,7 +217,8 @@ pub enum Pds {
 pub struct Saturate {
     /// The pushdown system, in the format of Moped or CUBA (`.pds`)
     pub file: PathBuf,
-    /// A configuration, as in 'q:f g', with the top of the stack first; may be repeated. Without it: the initial configuration
+    /// A configuration, as in 'q:f g', with the top of the stack first, or with conditions on variables, as in 'q (x = 0): f (n = 1) g'; may be repeated.
+    /// Without it: the initial configuration
     #[arg(long, value_name = "CONFIG")]
     pub from: Vec<String>,
     /// Print the automaton as a graph for Graphviz

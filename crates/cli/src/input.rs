@@ -4,8 +4,7 @@ use crate::args::{Dialect, Source};
 use crate::guard::Guard;
 use crate::report::diagnostics::{Shown, render, underlined};
 use crate::{Output, Status};
-use postbop_front::moped::Heads;
-use postbop_front::plain::{Plain, heads, plain};
+use postbop_front::plain::{Plain, Symbolic, plain, symbolic};
 use postbop_front::{File, Format, LineIndex, Options, read::too_large};
 use postbop_ir::{EdgeId, Id, Program, Span, text};
 use std::io::Read;
@@ -188,9 +187,10 @@ impl Files {
         plain(&self.0.iter().map(file).collect::<Vec<File>>())
     }
 
-    /// The program of a pushdown system with variables, and what its parts stand for, if the files hold one without mistakes.
-    pub fn heads(&self) -> Option<(Program, Heads)> {
-        heads(&self.0.iter().map(file).collect::<Vec<File>>())
+    /// The pushdown system with variables that the files hold, if they have no mistakes, with configurations that are asked about; or what is wrong
+    /// with those.
+    pub fn symbolic(&self, given: &[String]) -> Option<Result<Symbolic, String>> {
+        symbolic(&self.0.iter().map(file).collect::<Vec<File>>(), given)
     }
 
     /// The program, and what is wrong with it.

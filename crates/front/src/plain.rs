@@ -3,9 +3,9 @@
 //! [`crate::read()`] translates a pushdown system into a program, and reports its mistakes. Here the same files give the rules
 //! themselves, with controls and symbols as the source names them, for commands that print configurations.
 
+pub use crate::moped::symbolic::{Symbolic, SymbolicConfiguration, SymbolicRule, SymbolicSymbol};
 use crate::read::{File, Format};
 use crate::{moped, pds, source};
-use postbop_ir::Program;
 use rustc_hash::FxHashMap as HashMap;
 
 /// A pushdown system of one stack and without variables.
@@ -52,12 +52,11 @@ pub fn plain(files: &[File]) -> Result<Plain, &'static str> {
     }
 }
 
-/// What the parts of the program of a system with variables stand for, if that is what the files hold.
-pub fn heads(files: &[File]) -> Option<(Program, moped::Heads)> {
-    match files.first().map(Format::of) {
-        Some(Format::Symbolic) => moped::read_heads(&source::decode(files[0].bytes)).0,
-        _ => None,
-    }
+/// The system with variables in files in which [`crate::read()`] has found no error, with configurations that are asked about, if the files hold such a
+/// system; or what is wrong with the configurations.
+pub fn symbolic(files: &[File], given: &[String]) -> Option<Result<Symbolic, String>> {
+    let file = files.first().filter(|file| Format::of(file) == Format::Symbolic)?;
+    Some(moped::symbolic::symbolic(&source::decode(file.bytes), given))
 }
 
 /// A system under construction, whose controls and symbols are known by something that has a name.
@@ -107,6 +106,7 @@ impl<K: Copy + Eq + std::hash::Hash> Draft<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postbop_ir::{Op, VarId};
 
     fn names(all: [&str; 2]) -> Vec<String> {
         all.map(String::from).to_vec()
@@ -133,20 +133,33 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_program_have_the_names_of_the_system() {
+    fn a_system_with_variables_has_all_its_rules_and_what_is_asked_about() {
+        // The second rule is for a head that no run has. Three primes of c are three variables: before, on top, and below.
         let text = b"global int x(2); local (a, b) bool c; (q (x = 0) <a>) \
-                     q <a> --> q <b a> (x' = x + 1 & (c'' == c)) q <b> --> r <>";
-        let (program, heads) = heads(&[File { name: "a.pds", bytes: text }]).unwrap();
-        let mut places: Vec<(&str, &str)> =
-            heads.places.values().map(|(state, top)| (state.as_str(), top.symbol.as_str())).collect();
-        places.sort();
-        assert_eq!(places, [("q", "a"), ("q", "b"), ("r", "a")]);
-        let named = |local: &postbop_ir::VarId| program.vars()[*local].name == "c";
-        assert!(heads.places.values().all(|(_, top)| top.locals.len() == 1 && top.locals.iter().all(named)));
-        let mut below: Vec<Option<&str>> =
-            heads.below.values().map(|below| below.as_ref().map(|below| below.symbol.as_str())).collect();
-        below.sort();
-        assert_eq!(below, [None, Some("a")]);
-        assert_eq!(heads.returns, (vec!["r".to_owned()], None));
+                     q <a> --> q <b a> (x' = x & (c'' == c) & c') s <b> --> r <>";
+        let file = File { name: "a.pds", bytes: text };
+        let read = |given: &[&str]| {
+            let given: Vec<String> = given.iter().map(|&one| one.to_owned()).collect();
+            symbolic(&[file], &given).unwrap()
+        };
+        let system = read(&[]).unwrap();
+        assert_eq!(system.controls, ["q", "s", "r"]);
+        let names: Vec<&str> = system.vars.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((names, system.globals.clone()), (vec!["x", "c"], 0..1));
+        assert!(system.symbols.iter().all(|symbol| symbol.locals == (1..2)));
+        assert_eq!(system.rules[0].stack, [1, 0]);
+        let mentions = |op: Op| system.rules[0].formula.code.contains(&op);
+        assert!(mentions(Op::Var(VarId(0))) && mentions(Op::Next(VarId(0))), "x and x'");
+        assert!(mentions(Op::Var(VarId(1))) && mentions(Op::Next(VarId(1))), "c and c'");
+        assert!(mentions(Op::Next(system.below(1))), "c''");
+        assert_eq!(system.from.len(), 1);
+        let system = read(&["r:", "q (x < 2): b (c) a"]).unwrap();
+        assert!(system.from[0].stack.is_empty() && system.from[0].control == 2);
+        let symbols: Vec<u32> = system.from[1].stack.iter().map(|(symbol, _)| *symbol).collect();
+        assert_eq!(symbols, [1, 0]);
+        assert_eq!(*system.from[1].stack[0].1.code, [Op::Var(VarId(1))]);
+        for wrong in ["q", "q: d", "q (c): a", "q: a (x = 0)", "q: a; q: b", "q: a # b", "q: a)"] {
+            assert!(read(&[wrong]).is_err(), "{wrong}");
+        }
     }
 }

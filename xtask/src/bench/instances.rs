@@ -86,6 +86,10 @@ pub(super) const UNBOUNDED: &[(&str, &[u64])] = &[
     ("twos", &[100_000]),
     ("carry", &[60]),
     ("carry-bug", &[60]),
+    ("relay", &[2_000]),
+    ("relay-bug", &[2_000]),
+    ("relay", &[20_000]),
+    ("relay-bug", &[20_000]),
 ];
 
 /// Instances whose noise keeps most engines busy for longer than anyone wants to wait. They show which engine answers all the

@@ -22,7 +22,7 @@ pub const USAGE: &str = "T N | Tsafe N | locks N | locks-bug N | open GLOBALS RE
      choosy K | adder K | privates N | slam SEED VARS PROCS STATEMENTS | sparse SEED GLOBALS PROCS STATEMENTS | \
      mutual SEED GLOBALS PROCS STATEMENTS | scope SEED VARS PROCS, and each of these with -bug | counter BITS | counter-safe BITS | \
      doubling N | asserts N | nested N | params N | twos NUMBER | \
-     qsort SIZE [BITS] | mccarthy BOUND | ackermann M N | parity LEAST | times FACTOR | carry K, and each of these with -bug";
+     qsort SIZE [BITS] | mccarthy BOUND | ackermann M N | parity LEAST | times FACTOR | carry K | relay N, and each of these with -bug";
 
 /// One program of a family.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -148,6 +148,7 @@ fn over_integers(name: &str, parameters: &[u64], bug: bool) -> Option<String> {
         ("parity", &[least @ 0..=0xffff_ffff]) => Some(unbounded::parity(least, bug)),
         ("times", &[factor @ 1..=0xffff_ffff]) => Some(unbounded::times(factor, bug)),
         ("carry", &[k @ 2..=300]) => Some(unbounded::carry(k, bug)),
+        ("relay", &[n @ (1..)]) => Some(unbounded::relay(n, bug)),
         _ => None,
     }
 }
@@ -227,6 +228,7 @@ mod tests {
         ("parity", &[0]),
         ("times", &[7]),
         ("carry", &[60]),
+        ("relay", &[3]),
     ];
 
     fn small() -> Vec<Instance> {

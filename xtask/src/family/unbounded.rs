@@ -154,3 +154,21 @@ pub(super) fn carry(count: u64, bug: bool) -> String {
         super::list(&inputs)
     )
 }
+
+/// A chain of `n` procedures, each of which hands its parameter to the next one and adds one to what comes back.
+///
+/// # Verdict
+/// The last one hands it back as it is, so `n - 1` is added in all, to any number; with the bug, `n` is expected.
+pub(super) fn relay(n: u64, bug: bool) -> String {
+    let last = n - 1;
+    let mut text: String = (0..last)
+        .map(|at| {
+            format!("int p{at}(int x)\nbegin\n  decl int r;\n  r := p{}(x);\n  return r + 1;\nend\n", at + 1)
+        })
+        .collect();
+    let added = if bug { n } else { last };
+    text += &format!("int p{last}(int x)\nbegin\n  return x;\nend\n");
+    text += "void main()\nbegin\n  decl int x, r;\n  r := p0(x);\n";
+    text += &format!("  if (r != x + {added}) then\n    ERR: skip;\n  fi\nend\n");
+    text
+}

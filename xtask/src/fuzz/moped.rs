@@ -5,20 +5,20 @@
 //! and a naive decision on the system (`decide`) say which names and heads are reached, and what runs that go on for ever do; the
 //! program must agree. Every engine is asked too, and compared with the oracle as for other programs.
 //!
+//! The automata of configurations that are printed are compared with runs of the naive system (`stacks`).
+//!
 //! A temporal formula about the n-th position of a run shows whether configurations and positions are the same.
 
 mod decide;
 mod read;
+mod stacks;
 
 use super::{Effort, Finding, Score, examine_program, printed_flaw, proving};
 use decide::Plain;
-use postbop_engine::weighted::{Letter, Reached, reached};
 use postbop_engine::{Accepts, Budget, EngineChoice, Silent, Verdict, Why, product, verify};
-use postbop_front::plain::heads;
 use postbop_front::temporal::ltl;
 use postbop_front::{File, Options, Severity, property};
 use postbop_ir::{Program, Query};
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long is waited for the answer about a formula.
@@ -39,10 +39,14 @@ pub fn examine(source: &str, patience: Duration, only: Option<&str>) -> Finding 
         return Finding::Wrong("second reader: cannot read it".into());
     };
     let plain = Plain::of(&system);
-    let configurations = configurations(file, &plain, patience);
-    match configurations.and_then(|()| agrees(&program, &plain)).and_then(|()| temporal(&program, &plain)) {
+    let stacks = match stacks::examine(source, &system, &plain, patience) {
+        Ok(score) => score,
+        Err(what) => return Finding::Wrong(what),
+    };
+    match agrees(&program, &plain).and_then(|()| temporal(&program, &plain)) {
         Err(what) => Finding::Wrong(what),
-        Ok(score) => {
+        Ok(mut score) => {
+            score.add(stacks);
             let effort = Effort { patience: Some(patience), only, ..Effort::default() };
             let queries: Vec<Query> =
                 plain.all_names().iter().filter_map(|name| query(&program, name).ok()).collect();
@@ -77,29 +81,6 @@ fn agrees(program: &Program, plain: &Plain) -> Result<(), String> {
         said(&name, &report.answers[0].verdict, wanted)?;
     }
     Ok(())
-}
-
-/// Compares the heads of the configurations that are reached, as far as they are computed in time.
-fn configurations(file: File, plain: &Plain, patience: Duration) -> Result<(), String> {
-    let Some((program, heads)) = heads(&[file]) else { return Err("front end: no heads".into()) };
-    let locals = |letter| match letter {
-        Letter::Top(loc) => heads.places.get(&loc).map(|(_, symbol)| symbol.locals.clone()),
-        Letter::Below(..) => None,
-    };
-    let Ok(found) = reached(&program, locals, None, &Budget::unlimited().with_time(patience)) else {
-        return Ok(());
-    };
-    let named = |one: &Reached| match one.letter {
-        Letter::Top(loc) => heads.places.get(&loc).map(|(state, top)| (state.clone(), top.symbol.clone())),
-        Letter::Below(..) => None,
-    };
-    let found: BTreeSet<(String, String)> = found.iter().filter_map(named).collect();
-    let wanted: BTreeSet<(String, String)> =
-        plain.reached().into_iter().map(|((state, _), (symbol, _))| (state, symbol)).collect();
-    match found == wanted {
-        true => Ok(()),
-        false => Err(format!("configurations: the heads are {found:?}, and should be {wanted:?}")),
-    }
 }
 
 /// Whether a verdict is the right one; whether there is one.

@@ -9,10 +9,8 @@ use crate::report::plain::dot;
 use crate::{Output, Status};
 use postbop_engine::Why;
 use postbop_engine::configurations::{Configurations, Direction, configurations};
-use postbop_engine::weighted::{Described, Letter, reached};
-use postbop_front::moped::Heads;
-use postbop_front::plain::{Configuration, Plain};
-use postbop_ir::{ProcId, Program};
+use postbop_engine::weighted::{Carried, Described, symbolic};
+use postbop_front::plain::{Configuration, Plain, Symbolic};
 use std::fmt::Write;
 
 /// Prints the configurations that can be reached from some, or from which some can be reached.
@@ -22,15 +20,15 @@ pub fn run(command: &Pds, output: &mut Output) -> Status {
         Pds::Pre(args) => (args, Direction::Backwards),
     };
     let guard = Guard::new(output.limits);
-    let read = match read(args, direction, output) {
+    let read = match read(args, output) {
         Ok(read) => read,
         Err(status) => return status,
     };
     let (plain, from) = match read {
         Read::Plain(plain, from) => (plain, from),
-        Read::Heads(read) => {
+        Read::Symbolic(system) => {
             drop(guard);
-            return told(&read.0, &read.1, args, output);
+            return told(&system, direction, args, output);
         }
     };
     let found = configurations(&plain, &from, direction);
@@ -43,11 +41,11 @@ pub fn run(command: &Pds, output: &mut Output) -> Status {
 enum Read {
     /// A system without variables, and the configurations that were given.
     Plain(Plain, Vec<Configuration>),
-    /// A system with variables, as a program.
-    Heads(Box<(Program, Heads)>),
+    /// A system with variables, and the configurations that were given.
+    Symbolic(Box<Symbolic>),
 }
 
-fn read(args: &Saturate, direction: Direction, output: &mut Output) -> Result<Read, Status> {
+fn read(args: &Saturate, output: &mut Output) -> Result<Read, Status> {
     let source = Source { file: args.file.clone(), dialect: Dialect::Auto, threads: None };
     let files = Files::open(&source, output)?;
     let input = files.program(options(&source, None), output)?;
@@ -55,13 +53,12 @@ fn read(args: &Saturate, direction: Direction, output: &mut Output) -> Result<Re
         output.error(&format!("{}: {message}", input.name()));
         Status::BadInput
     };
-    let plain = match (files.plain(), direction) {
-        (Ok(plain), _) => plain,
-        (Err(message), Direction::Forwards) if args.from.is_empty() => {
-            let read = files.heads().ok_or_else(|| refuse(message))?;
-            return Ok(Read::Heads(Box::new(read)));
+    let plain = match files.plain() {
+        Ok(plain) => plain,
+        Err(message) => {
+            let read = files.symbolic(&args.from).ok_or_else(|| refuse(message))?;
+            return read.map(|system| Read::Symbolic(Box::new(system))).map_err(|message| refuse(&message));
         }
-        (Err(message), _) => return Err(refuse(message)),
     };
     let named = args.from.iter().map(|text| configuration(text, &plain));
     let named = named.collect::<Result<Vec<_>, _>>().map_err(|message| refuse(&message))?;
@@ -85,19 +82,9 @@ fn configuration(text: &str, plain: &Plain) -> Result<Configuration, String> {
     Ok(Configuration { control, stack: stack.collect::<Result<_, _>>()? })
 }
 
-/// Prints the configurations that a system with variables reaches.
-fn told(program: &Program, heads: &Heads, args: &Saturate, output: &mut Output) -> Status {
-    let symbol = |letter| match letter {
-        Letter::Top(loc) => heads.places.get(&loc).map(|(_, symbol)| Some(symbol)),
-        Letter::Below(_, call) => heads.below.get(&call).map(Option::as_ref),
-    };
-    let is_empty = |letter| heads.empty.is_some_and(|loc| letter == Letter::Top(loc));
-    let locals = |letter| match is_empty(letter) {
-        true => Some(Vec::new()),
-        false => symbol(letter).map(|symbol| symbol.map_or_else(Vec::new, |symbol| symbol.locals.clone())),
-    };
-    let (states, control) = &heads.returns;
-    let found = match reached(program, locals, heads.empty.zip(*control), &budget(&args.cost)) {
+/// Prints configurations of a system with variables.
+fn told(system: &Symbolic, direction: Direction, args: &Saturate, output: &mut Output) -> Status {
+    let found = match symbolic(system, direction, &budget(&args.cost)) {
         Ok(found) => found,
         Err(Why::Unsupported(what)) => {
             output.error(&format!("unsupported: {what}"));
@@ -108,29 +95,16 @@ fn told(program: &Program, heads: &Heads, args: &Saturate, output: &mut Output) 
             return Status::Unknown;
         }
     };
-    let name = |proc: ProcId| heads.entries.get(&proc).map_or("(end)", String::as_str).to_owned();
-    let (mut rows, mut ends) = (Vec::new(), Vec::new());
-    for one in &found {
-        let values = cases(&one.values);
-        if is_empty(one.letter) {
-            let state = states[one.value.unwrap_or(0) as usize].clone();
-            rows.push(([state, "-".to_owned(), name(one.within)], values));
-            continue;
-        }
-        let from = match one.letter {
-            Letter::Top(loc) => heads.places[&loc].0.clone(),
-            Letter::Below(callee, _) => name(callee),
-        };
-        match symbol(one.letter).flatten() {
-            Some(read) => rows.push(([from, read.symbol.clone(), name(one.within)], values)),
-            None => ends.push((from, values)),
-        }
-    }
-    if rows.iter().any(|([_, reads, _], _)| reads == "-") {
-        ends.push((name(program.main()), vec![String::new()]));
-    }
+    let row = |one: &Carried| {
+        let reads = one.symbol.clone().unwrap_or_else(|| "-".to_owned());
+        ([one.from.clone(), reads, one.to.clone()], cases(&one.values))
+    };
+    let mut rows: Vec<Row> = found.transitions.iter().map(row).collect();
     rows.sort();
-    ends.sort();
+    let end = |(state, values): &(String, Option<Described>)| {
+        (state.clone(), values.as_ref().map_or_else(|| vec![String::new()], cases))
+    };
+    let ends: Vec<(String, Vec<String>)> = found.accepting.iter().map(end).collect();
     output.out.push_str(&if args.dot {
         symbolic_picture(&rows, &ends)
     } else {

@@ -1,6 +1,6 @@
 //! `postbop summary` and `postbop pds`, beyond what the manual shows.
 
-use crate::common::{postbop, postbop_reading};
+use crate::common::{postbop, postbop_reading, scratch};
 
 const INFINITY: &str = "tests/cases/integers/infinity_of_an_input.bp";
 const CALLS_ITSELF: &str = "tests/cases/moped/calls_itself.pds";
@@ -38,9 +38,20 @@ fn mistakes_are_told() {
     assert!(ran.err.contains("`q f` is not a configuration"), "{}", ran.err);
     let ran = postbop(&["pds", "pre", CALLS_ITSELF, "--from", "q:g"]).with(2);
     assert!(ran.err.contains("no rule mentions the symbol `g`"), "{}", ran.err);
-    for args in [&["pre"][..], &["post", "--from", "q:a"]] {
-        let ran = postbop(&[&["pds"], args, &["tests/cases/moped/control_states.pds"]].concat()).with(2);
-        assert!(ran.err.contains("has variables"), "{}", ran.err);
+    for (from, message) in [
+        ("q a", "`q a` is not a configuration"),
+        ("q (x): a ; q <a> --> q <a>", "is not a configuration"),
+        ("q (x = 1): a", "numbers are compared"),
+        ("q (y): a", "variable `y` is not declared"),
+        ("q (x'): a", "no primes"),
+        ("q: a (x)", "not a variable of this stack symbol"),
+        ("q: a (", "expected"),
+        ("q: a <", "expected a stack symbol"),
+        ("q: e", "no rule mentions the symbol `e`"),
+        ("a: a", "no rule mentions the control state `a`"),
+    ] {
+        let ran = postbop(&["pds", "pre", "tests/cases/moped/control_states.pds", "--from", from]).with(2);
+        assert!(ran.err.contains(message), "{from}: {}", ran.err);
     }
     let ran = postbop(&["pds", "post", INFINITY]).with(2);
     assert!(ran.err.contains("not a pushdown system"), "{}", ran.err);
@@ -49,14 +60,42 @@ fn mistakes_are_told() {
 #[test]
 fn configurations_have_values() {
     // b is called with x = 0 or 1, and leaves it as it is; where c goes on depends on x.
-    let ran = postbop(&["pds", "post", "tests/cases/moped/control_states.pds"]).with(0).out;
+    let file = "tests/cases/moped/control_states.pds";
+    let ran = postbop(&["pds", "post", file]).with(0).out;
     let has = |parts: [&str; 4]| ran.lines().any(|line| parts.iter().all(|part| line.contains(part)));
-    assert!(has(["no ", " c ", " q:a", "x' = 0"]) && has(["yes ", " c ", " q:a", "x' = 1"]), "{ran}");
-    assert!(!has(["no ", " c ", " q:a", "x' = 1"]) && !has(["yes ", " c ", " q:a", "x' = 0"]), "{ran}");
-    let dot = postbop(&["pds", "post", "tests/cases/moped/control_states.pds", "--dot"]).with(0).out;
-    assert!(dot.contains("\"yes\" -> \"q:a\"") && dot.contains("doublecircle"), "{dot}");
-    let none = ["pds", "post", "tests/cases/moped/adds_on_the_way_back.pds", "--timeout", "0ms"];
-    assert!(postbop(&none).with(3).err.contains("time limit"));
+    assert!(has(["no ", " c ", " (end)", "x = 0"]) && has(["yes ", " c ", " (end)", "x = 1"]), "{ran}");
+    assert!(!has(["no ", " c ", " (end)", "x = 1"]) && !has(["yes ", " c ", " (end)", "x = 0"]), "{ran}");
+    let dot = postbop(&["pds", "post", file, "--dot"]).with(0).out;
+    assert!(dot.contains("\"yes\" -> \"(end)\"") && dot.contains("doublecircle"), "{dot}");
+    // Where c goes on in state yes, x was true from the start; b below something is not looked at.
+    let ran = postbop(&["pds", "pre", file, "--from", "yes: c"]).with(0).out;
+    let rows: Vec<Vec<&str>> = ran.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(rows.contains(&vec!["q", "a", "(end)", "x", "=", "1"]), "{ran}");
+    assert!(rows.contains(&vec!["q", "b", "yes", "x", "=", "1"]), "{ran}");
+    // Nothing goes on below, and each symbol keeps what was said of it.
+    let given = "q: f1 (n = 1) f1 (n = 2) m1 (b)";
+    let ran =
+        postbop(&["pds", "post", "tests/cases/moped/adds_on_the_way_back.pds", "--from", given]).with(0).out;
+    let rows: Vec<Vec<&str>> = ran.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(rows.contains(&vec!["(1)", "f1", "(2)", "n''", "=", "2"]), "{ran}");
+    assert!(rows.contains(&vec!["(2)", "m1", "(end)", "b''", "=", "1"]), "{ran}");
+    // An empty stack, with a condition on what is left.
+    let ran = postbop(&["pds", "pre", file, "--from", "no (x):", "--from", "yes:"]).with(0).out;
+    assert!(ran.contains("a stack may end at no where x = 1\na stack may end at yes\n"), "{ran}");
+}
+
+#[test]
+fn limits_end_the_search_for_configurations() {
+    // Two numbers are mixed again and again, at every height of the stack: the relations grow large.
+    let source = "global int x(14); int y(14); (q <a>) q <a> --> q <a b> (x' = y & y' = 3*x) q <a> --> q <> (x' = y*3 & y' = x) \
+         q <b> --> q <> (x' = x+y & y' = x) q <b> --> q <a b> (x' = 5*y & y' = x+1)";
+    let path = scratch("mixes_numbers.pds", source);
+    for direction in ["post", "pre"] {
+        for limit in [["--timeout", "0ms"], ["--timeout", "30ms"], ["--memory", "12MB"]] {
+            let ran = postbop(&["pds", direction, path.to_str().unwrap(), limit[0], limit[1]]).with(3);
+            assert!(ran.err.contains("limit of"), "{direction} {limit:?}: {}", ran.err);
+        }
+    }
 }
 
 #[test]

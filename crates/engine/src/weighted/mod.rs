@@ -23,24 +23,26 @@
 //! Saturation hands every increase of a relation on along all rules that apply, so a loop whose rounds are all different costs a composition for each round. The order of
 //! columns stays as it is from the beginning to the end.
 
+mod backwards;
 mod cases;
 mod formula;
 mod guess;
 mod hull;
 mod outcomes;
-mod reached;
 mod registers;
 mod rounds;
 mod sets;
+mod stack_rules;
 mod summary;
+mod symbolic;
 mod system;
 mod trace;
 mod weight;
 
 pub use cases::Constraint;
 pub use postbop_kit::ndd::Compare;
-pub use reached::{Letter, Reached, reached};
 pub use summary::{Described, Extent, Summary, summary};
+pub use symbolic::{Carried, Symbolics, symbolic};
 
 use crate::budget::{Budget, Meter, Stopwatch};
 use crate::encode::prepared::Prepared;
@@ -100,7 +102,10 @@ impl Engine for Weighted {
         let spend = |work| may_write().unwrap_or_else(|| share.goes_on(work));
         let answer = Answer { task, budget, pulse: &pulse, meter: &meter, spend: &spend, writing: &writing };
         match has_integers(task.program) {
-            true => answer.with(&Ndds::new(&spend), |search| search.in_turns(&share)),
+            true => answer.with(&Ndds::new(&spend), |search| match search.may_go_on_for_ever {
+                true => search.in_turns(&share),
+                false => search.exhaust(&meter),
+            }),
             false => {
                 let goes_on = |bytes| may_write().unwrap_or_else(|| meter.allows(bytes));
                 answer.with(&Bdds::new(goes_on), |search| search.exhaust(&meter))
@@ -222,6 +227,8 @@ struct Search<'s, S: Sets> {
     order: Rc<[u32]>,
     /// For each symbol whether cycles of dependencies pass there.
     heads: Vec<bool>,
+    /// Whether there are such cycles at all. Without them exact saturation ends, and guesses would be in its way.
+    may_go_on_for_ever: bool,
     exact: Saturation<Weight<S::Set>>,
     tracker: TargetTracker<Transition>,
     task: &'s Task<'s>,
@@ -241,13 +248,14 @@ impl<'s, S: Sets> Search<'s, S> {
         system: &'s System<Weight<S::Set>>,
         spend: &'s dyn Fn(u64) -> bool,
     ) -> Self {
-        let (order, heads) = order(model);
+        let Order { places, heads, cyclic } = order(model);
         Search {
             model,
             system,
             scopes: model.entries(),
-            order,
+            order: places,
             heads,
+            may_go_on_for_ever: cyclic,
             exact: start(model, model.program.main()),
             tracker: TargetTracker::new(task),
             task,
@@ -280,11 +288,8 @@ impl<'s, S: Sets> Search<'s, S> {
             if outcome != Err(Stop::Full) {
                 return outcome;
             }
-            let rules = self.system.rules().iter().map(|rule| &rule.weight.set);
-            let sums = self.exact.automaton.transitions().map(|(_, weight)| &weight.set);
-            let increments = self.exact.increments.iter().flatten();
-            let differences = increments.map(|increment| &increment.difference.set);
-            self.model.store().keep(rules.chain(sums).chain(differences));
+            let rules = self.system.rules().iter().map(|rule| &rule.weight);
+            self.model.store().keep(rules.chain(self.exact.weights()).map(|weight| &weight.set));
         }
     }
 
@@ -400,16 +405,27 @@ impl<S: Sets, D: Domain<Stop = Stop>> Watch<D> for Watcher<'_, S> {
     }
 }
 
-/// For each location its place in an order in which callees come before callers, and locations after those that lead to them, but for
-/// loops; and for each symbol whether it is the head of a loop, or starts a procedure.
-fn order<S: Sets>(model: &Model<S>) -> (Rc<[u32]>, Vec<bool>) {
+/// How locations and procedures depend on each other.
+struct Order {
+    /// For each location its place in an order in which callees come before callers, and locations after those that lead to them, but for loops.
+    places: Rc<[u32]>,
+    /// For each symbol whether it is the head of a loop, or starts a procedure.
+    heads: Vec<bool>,
+    /// Whether there is a loop or a recursion.
+    cyclic: bool,
+}
+
+fn order<S: Sets>(model: &Model<S>) -> Order {
     let program = model.program;
     let mut place = vec![0; program.locs().len()];
     let mut heads = vec![false; model.back(EdgeId(0)) as usize];
     let callees = program.callees();
     let calls: Vec<Vec<u32>> = callees.iter().map(|list| list.iter().map(|proc| proc.0).collect()).collect();
     let mut next = 0;
-    for proc in postbop_kit::scc::components(calls.len(), |proc| &calls[proc]).concat() {
+    let components = postbop_kit::scc::components(calls.len(), |proc| &calls[proc]);
+    let mut cyclic = components.len() < calls.len()
+        || calls.iter().enumerate().any(|(proc, list)| list.contains(&(proc as u32)));
+    for proc in components.concat() {
         heads[model.entering(ProcId(proc)) as usize] = true;
         let entry = program.procs()[ProcId(proc)].entry;
         let mut finished = Vec::new();
@@ -423,7 +439,10 @@ fn order<S: Sets>(model: &Model<S>) -> (Rc<[u32]>, Vec<bool>) {
                     *at += 1;
                     let to = program.edges()[edge].to;
                     match on_way.get(&to) {
-                        Some(on_way) => heads[to.0 as usize] |= on_way,
+                        Some(on_way) => {
+                            heads[to.0 as usize] |= on_way;
+                            cyclic |= on_way;
+                        }
                         None => {
                             on_way.insert(to, true);
                             stack.push((to, 0));
@@ -442,5 +461,5 @@ fn order<S: Sets>(model: &Model<S>) -> (Rc<[u32]>, Vec<bool>) {
             next += 1;
         }
     }
-    (place.into(), heads)
+    Order { places: place.into(), heads, cyclic }
 }

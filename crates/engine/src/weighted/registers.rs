@@ -74,6 +74,15 @@ impl Registers {
         registers
     }
 
+    /// Registers of some types that nothing is passed in; their slots are in this order.
+    pub fn of(types: Vec<Type>, order: &[Register]) -> Self {
+        let slots = vec![[].into(); types.len()];
+        let mut registers =
+            Registers { slots, types, owner: Vec::new(), args: Table::default(), results: Table::default() };
+        registers.place(order);
+        registers
+    }
+
     /// How many slots one relation of a program can speak of: those of the globals that a procedure can touch, of its locals, and of what is passed to it and
     /// to one procedure that it calls, and back.
     pub fn needed(program: &Program) -> u64 {
@@ -156,7 +165,8 @@ fn width(ty: Type) -> u32 {
     ty.bits().map_or(1, u32::from)
 }
 
-fn width_of(ty: Type) -> u64 {
+/// How many slots a value has, for sums.
+pub fn width_of(ty: Type) -> u64 {
     u64::from(width(ty))
 }
 

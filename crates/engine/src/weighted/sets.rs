@@ -133,14 +133,7 @@ impl Sets for Ndds<'_> {
         Ok(Ndds::relabel(self, &left, |column| moved(moves, column)))
     }
     fn common(&self, sets: &[&Ndd], fixed: &Fixed) -> Result<Option<Member>, Interrupted> {
-        let mut all = Ndds::constant(self, true);
-        for &(column, value) in &fixed.bits {
-            let bit = Ndds::bit(self, column);
-            all = Ndds::and(self, &all, &if value { bit } else { Ndds::not(self, &bit)? })?;
-        }
-        for &(column, number) in &fixed.numbers {
-            all = Ndds::and(self, &all, &Ndds::linear(self, &[(1, column)], Compare::Equal(number))?)?;
-        }
+        let mut all = self.point(&fixed.bits, &fixed.numbers)?;
         // What is fixed makes the larger sets small, one after the other; the first set is the largest as a rule.
         for set in sets.iter().rev() {
             all = Ndds::and(self, &all, set)?;
@@ -177,6 +170,16 @@ impl<'w> Bdds<'w> {
     /// No sets yet. The callback is asked now and then whether work may go on, and with so many bytes more.
     pub fn new(goes_on: impl FnMut(usize) -> bool + 'w) -> Self {
         Bdds { bdd: RefCell::new(Bdd::new(goes_on)), assignment: RefCell::default() }
+    }
+
+    /// The column that a set depends on first, and the sets with a bit 0 there and a bit 1; or whether it is everything or nothing.
+    pub fn test(&self, set: Ref) -> Result<(Column, [Ref; 2]), bool> {
+        if set.is_constant() {
+            return Err(set == Ref::TRUE);
+        }
+        let bdd = self.bdd.borrow();
+        let (high, low) = bdd.cofactors(set);
+        Ok((bdd.level(set), [low, high]))
     }
 
     fn make(

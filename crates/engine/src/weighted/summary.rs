@@ -16,10 +16,10 @@
 use super::cases::{Constraint, Cover};
 use super::formula::Refused;
 use super::guess::{self, Guess, Guessing};
-use super::registers::{Register, Registers, Time, column, shown as slot_of};
+use super::registers::{Register, Registers, Time, column, from_bits, shown as slot_of};
 use super::system::Model;
 use super::weight::{Calls, Relations, Stop, Weight};
-use super::{FIRST_TURN, GROWTH, MOST_SLOTS, Share, order, rank, relations, start};
+use super::{FIRST_TURN, GROWTH, MOST_SLOTS, Order, Share, order, rank, relations, start};
 use crate::budget::{Budget, Meter};
 use crate::verdict::Why;
 use postbop_ir::{ProcId, Program, Type, VarId};
@@ -70,8 +70,16 @@ pub struct Described {
     pub names: Vec<String>,
     /// A few members, the smallest first: what each needs in the columns. One that is left out is arbitrary.
     pub members: Vec<Vec<(usize, i128)>>,
-    /// The automaton as a graph in the language of Graphviz.
+    /// The automaton as a graph in the language of Graphviz, of a summary.
     pub dot: String,
+}
+
+impl Described {
+    /// Nothing is told but the names of columns.
+    pub(super) fn unknown(shown: &[Shown]) -> Self {
+        let names = shown.iter().map(|one| one.name.clone()).collect();
+        Described { cases: None, names, members: Vec::new(), dot: String::new() }
+    }
 }
 
 /// The summary of a procedure of a sequential program.
@@ -106,8 +114,11 @@ pub fn summary(program: &Program, proc: ProcId, budget: &Budget) -> Result<Summa
     let outputs = outputs(&model, proc, &writes);
     let named = |list: &[Shown]| list.iter().map(|one| one.name.clone()).collect();
     let all: Vec<Shown> = inputs.iter().chain(&outputs).cloned().collect();
-    let relation = described(&model, &set, &all);
-    let returns = described(&model, &set, &inputs);
+    let told = |shown: &[Shown]| Described {
+        dot: picture(&store, &model.registers, &set, shown),
+        ..described(&store, &model.registers, &set, shown)
+    };
+    let (relation, returns) = (told(&all), told(&inputs));
     Ok(Summary { inputs: named(&inputs), outputs: named(&outputs), extent, returns, relation })
 }
 
@@ -120,7 +131,7 @@ pub(super) struct Shown {
 }
 
 /// The parameters of a procedure, and the globals that it can touch, when it is entered.
-pub(super) fn inputs(model: &Model<Ndds>, proc: ProcId) -> Vec<Shown> {
+fn inputs(model: &Model<Ndds>, proc: ProcId) -> Vec<Shown> {
     let program = model.program;
     let params = program.procs()[proc].params().iter().zip(model.registers.args(proc));
     let params = params.map(|(&param, &register)| (register, param));
@@ -160,13 +171,13 @@ struct Search<'s, 'a> {
 
 impl<'s, 'a> Search<'s, 'a> {
     fn new(model: &'s Model<'s, Ndds<'a>>, system: &'s System<Weight<Ndd>>, proc: ProcId) -> Self {
-        let (order, heads) = order(model);
+        let Order { places, heads, .. } = order(model);
         Search {
             model,
             system,
             proc,
             scopes: model.entries(),
-            order,
+            order: places,
             heads,
             thresholds: guess::thresholds(model.program),
             exact: [Calls::Unrestricted, Calls::Restricted].map(|calls| (calls, start(model, proc))),
@@ -276,8 +287,8 @@ impl<'s, 'a> Search<'s, 'a> {
 }
 
 /// Transitions in the order of control flow.
-pub(super) struct Ranked<'r> {
-    pub order: &'r [u32],
+struct Ranked<'r> {
+    order: &'r [u32],
 }
 
 impl<D: Domain<Stop = Stop>> Watch<D> for &Ranked<'_> {
@@ -293,27 +304,17 @@ impl<D: Domain<Stop = Stop>> Watch<D> for &Ranked<'_> {
 }
 
 /// What can be told of a set, as far as some registers go.
-pub(super) fn described(model: &Model<Ndds>, set: &Ndd, shown: &[Shown]) -> Described {
-    let names: Vec<String> = shown.iter().map(|one| one.name.clone()).collect();
-    let mut told = Described { cases: None, names, members: Vec::new(), dot: String::new() };
+pub(super) fn described(store: &Ndds, registers: &Registers, set: &Ndd, shown: &[Shown]) -> Described {
+    let mut told = Described::unknown(shown);
     // Whatever is not done in time is left out.
-    let _ = describe(model, set, shown, &mut told);
+    let _ = describe(store, registers, set, shown, &mut told);
     told
 }
 
-fn describe(
-    model: &Model<Ndds>,
-    set: &Ndd,
-    shown: &[Shown],
-    told: &mut Described,
-) -> Result<(), Interrupted> {
-    let (store, registers) = (model.store(), &model.registers);
-    let is_shown = |at: Column| {
-        let (slot, time) = slot_of(at);
-        shown.iter().any(|one| one.register == registers.owner(slot) && one.time == time)
-    };
-    let set = store.project(set, |at| !is_shown(at))?;
-    told.dot = set.dot(|at| {
+/// The automaton of a set as a graph, as far as some registers go; nothing, if there is no time to make it.
+fn picture(store: &Ndds, registers: &Registers, set: &Ndd, shown: &[Shown]) -> String {
+    let Ok(set) = only(store, registers, set, shown) else { return String::new() };
+    set.dot(|at| {
         let (slot, time) = slot_of(at);
         let register = registers.owner(slot);
         let one = shown.iter().find(|one| one.register == register && one.time == time);
@@ -322,17 +323,37 @@ fn describe(
             [_] => name.to_owned(),
             slots => format!("{name}.{}", slots.iter().take_while(|&&other| other != slot).count()),
         }
-    });
+    })
+}
+
+/// A set, as far as some registers go.
+fn only(store: &Ndds, registers: &Registers, set: &Ndd, shown: &[Shown]) -> Result<Ndd, Interrupted> {
+    store.project(set, |at: Column| {
+        let (slot, time) = slot_of(at);
+        !shown.iter().any(|one| one.register == registers.owner(slot) && one.time == time)
+    })
+}
+
+fn describe(
+    store: &Ndds,
+    registers: &Registers,
+    set: &Ndd,
+    shown: &[Shown],
+    told: &mut Described,
+) -> Result<(), Interrupted> {
+    let set = only(store, registers, set, shown)?;
+    told.members = members_in_bits(store, registers, &set, shown)?;
     let free = column(registers.slots(), Time::Old);
     let (mut set, mut universe) = (set, store.constant(true));
     let mut places: Vec<(Column, usize)> = Vec::new();
+    let support = set.support();
     for (place, one) in shown.iter().enumerate() {
         let columns: Vec<Column> =
             registers.slots_of(one.register).iter().map(|&slot| column(slot, one.time)).collect();
         let ty = registers.ty(one.register);
         if ty == Type::Integer {
             places.push((columns[0], place));
-        } else if set.support().iter().any(|at| columns.contains(at)) {
+        } else if support.iter().any(|at| columns.contains(at)) {
             let number = free + 1 + 2 * place as Column;
             set = as_number(store, &set, &columns, matches!(ty, Type::Int(_)), number)?;
             let above = store.linear(&[(-1, number)], Compare::AtMost(-ty.min().get()))?;
@@ -374,6 +395,42 @@ fn as_number(
         set = store.relabel(&sum, |at| if at == number + 1 { number } else { at });
     }
     Ok(set)
+}
+
+/// A few members of a set, none if it has unbounded integers: for sets of which numbers are too much work.
+fn members_in_bits(
+    store: &Ndds,
+    registers: &Registers,
+    set: &Ndd,
+    shown: &[Shown],
+) -> Result<Vec<Vec<(usize, i128)>>, Interrupted> {
+    let (mut left, mut found) = (set.clone(), Vec::new());
+    if shown.iter().any(|one| registers.ty(one.register) == Type::Integer) {
+        return Ok(found);
+    }
+    while found.len() < MEMBERS
+        && let Some(member) = left.member()
+    {
+        let (mut point, mut values) = (store.constant(true), Vec::new());
+        for (place, one) in shown.iter().enumerate() {
+            let slots = registers.slots_of(one.register);
+            let bits: Vec<Option<i128>> =
+                slots.iter().map(|&slot| member.number(column(slot, one.time))).collect();
+            if bits.iter().all(Option::is_none) {
+                continue;
+            }
+            let bits: Vec<bool> = bits.into_iter().map(|bit| bit.is_some_and(|bit| bit != 0)).collect();
+            for (&slot, &bit) in slots.iter().zip(&bits) {
+                let set = store.bit(column(slot, one.time));
+                point = store.and(&point, &if bit { set } else { store.not(&set)? })?;
+            }
+            let value = from_bits(registers.ty(one.register), bits.into_iter());
+            values.push((place, i128::from(value.get())));
+        }
+        left = store.minus(&left, &point)?;
+        found.push(values);
+    }
+    Ok(found)
 }
 
 /// A few members of a set, the smallest first.

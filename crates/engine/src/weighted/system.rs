@@ -83,11 +83,6 @@ impl<'m, S: Sets> Model<'m, S> {
         self.live = Live::observed(self.program, &self.scopes, proc);
     }
 
-    /// Says that every value matters everywhere.
-    pub fn observe_all(&mut self) {
-        self.live = Live::full(self.program, &self.scopes);
-    }
-
     /// The symbol with which a procedure is entered.
     pub fn entering(&self, proc: ProcId) -> Symbol {
         (self.program.locs().len() + proc.index()) as Symbol

@@ -1,11 +1,11 @@
 //! Room `front/moped`: which variable a name means, and whether formulas and terms are what they should be.
 //!
 //! In the formula of a rule, `x` is a local variable of the symbol that is on top before the rule, or else a global one; `x'` a
-//! local of the symbol that is on top afterwards, or else a global one; `x''` a local of the symbol below that. The initial configuration has
-//! two conditions, one on the global variables and one on the locals of its symbol; there are no primes in them.
+//! local of the symbol that is on top afterwards, or else a global one; `x''` a local of the symbol below that. A configuration has
+//! a condition on the global variables, and one on the locals of each of its symbols; there are no primes in them.
 
 use super::lexer::Sym;
-use super::tree::{Code, Compare, Connective, Op, Rule, Start, System, Time};
+use super::tree::{Code, Compare, Configuration, Connective, Op, Rule, System, Time};
 use crate::bp::scope::did_you_mean;
 use crate::diagnostic::{Code as Problem, Diagnostic, Sink};
 use postbop_ir::Span;
@@ -59,18 +59,17 @@ struct Checker<'a, 's> {
 pub fn check(system: &mut System, names: &[&str], sink: &mut Sink) -> Scopes {
     let scopes = declare(system, names, sink);
     let (rules, start) = (std::mem::take(&mut system.rules), system.start.take());
+    let given = std::mem::take(&mut system.given);
     let bound = FxHashMap::default();
     let mut checker = Checker { names, system, scopes: &scopes, bound, sink };
-    if let Some(start) = &start {
-        checker.start(start);
-    }
+    start.iter().chain(&given).for_each(|configuration| checker.configuration(configuration));
     for rule in &rules {
         if checker.sink.is_full() {
             break;
         }
         checker.rule(rule);
     }
-    (system.rules, system.start) = (rules, start);
+    (system.rules, system.start, system.given) = (rules, start, given);
     scopes
 }
 
@@ -102,16 +101,17 @@ fn declare(system: &System, names: &[&str], sink: &mut Sink) -> Scopes {
 }
 
 impl Checker<'_, '_> {
-    fn start(&mut self, start: &Start) {
+    fn configuration(&mut self, configuration: &Configuration) {
         let none = || (Time::New, Vec::new());
-        let primed = "there are no primes in the initial configuration";
+        let primed = "there are no primes in a configuration";
         let without = ["", primed, primed];
-        if let Some(code) = &start.globals {
+        if let Some(code) = &configuration.globals {
             let lists = [(Time::Old, vec![None]), none(), none()];
             self.formula(code.clone(), &Place { lists, without });
         }
-        if let Some(code) = &start.locals {
-            let list = self.scopes.block(start.symbol).map(Some).into_iter().collect();
+        for (symbol, code) in &configuration.stack {
+            let Some(code) = code else { continue };
+            let list = self.scopes.block(*symbol).map(Some).into_iter().collect();
             self.formula(code.clone(), &Place { lists: [(Time::New, list), none(), none()], without });
         }
     }

@@ -37,10 +37,6 @@ impl Lowering<'_> {
             return Ok(());
         }
         let mut assignment = self.assignment(&to, effect, keeps, expansion);
-        let below = match to {
-            Move::Call { below, .. } => Some(below.map(|symbol| self.stack_symbol(symbol))),
-            _ => None,
-        };
         let (to, jump) = match to {
             Move::Go(_, place) => (place, None),
             Move::Call { head, landing, .. } => {
@@ -60,7 +56,7 @@ impl Lowering<'_> {
         let size = |action: &Action| action.exprs().map(|expr| expr.code.len()).sum::<usize>() + 1;
         let sizes = jump.as_ref().map_or(0, size) + action.as_ref().map_or(0, size);
         self.room = self.room.checked_sub(sizes).ok_or(Failure::TooLarge(span))?;
-        let last = match (action, jump) {
+        match (action, jump) {
             (action, None) => self.out.edge(here, to, action.unwrap_or_else(Action::skip), span),
             (None, Some(jump)) => self.out.edge(here, to, jump, span),
             (Some(action), Some(jump)) => {
@@ -69,9 +65,6 @@ impl Lowering<'_> {
                 self.out.edge(between, to, jump, span)
             }
         };
-        if let Some(below) = below {
-            self.heads.below.insert(last, below);
-        }
         Ok(())
     }
 

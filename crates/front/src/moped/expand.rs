@@ -17,7 +17,7 @@ use super::formula::{self, FALSE, FormulaId, Formulas, Slot, Sum, TRUE, TooWide}
 use super::parse_expr::calculate;
 use super::tree::{Arithmetic, Code, Compare, Connective, Op, System, Time};
 use crate::diagnostic::LIMIT;
-use postbop_ir::Span;
+use postbop_ir::{Span, Type};
 
 /// The most bits of a variable that is given all its values.
 const MOST_BITS: u8 = 16;
@@ -58,10 +58,21 @@ impl Elements {
     }
 
     /// The index of an element, if it is one of an array.
-    pub fn index(&self, system: &System, element: u32) -> Option<i64> {
+    fn index(&self, system: &System, element: u32) -> Option<i64> {
         let var = self.variable[element as usize] as usize;
         let (low, _) = system.vars[var].dim?;
         Some(low + i64::from(element - self.first[var]))
+    }
+
+    /// The name and the type of an element.
+    pub fn named(&self, system: &System, names: &[&str], element: u32) -> (String, Type) {
+        let var = &system.vars[self.variable[element as usize] as usize];
+        let name = names[var.name as usize];
+        let name = match self.index(system, element) {
+            Some(index) => format!("{name}[{index}]"),
+            None => name.to_owned(),
+        };
+        (name, var.bits.map_or(Type::Bool, Type::Uint))
     }
 }
 

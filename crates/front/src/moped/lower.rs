@@ -18,8 +18,7 @@ use super::formula::TRUE;
 use super::frames::{Frames, HeadId};
 use super::lexer::Sym;
 use super::solve::{Effect, solve};
-use super::tree::{Rule, Start, System};
-use super::{Heads, StackSymbol};
+use super::tree::{Configuration, Rule, System};
 use crate::diagnostic::{Code as Problem, Diagnostic, Sink};
 use postbop_ir::{Action, Builder, Expr, LocId, Op, ProcId, Program, Span, Type, VarId};
 use rustc_hash::FxHashMap;
@@ -27,7 +26,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The most operators in the expressions of a program, and how much may be done to write out its formulas.
-const MOST: usize = 5_000_000;
+pub(super) const MOST: usize = 5_000_000;
 
 /// A program being made.
 pub(super) struct Lowering<'a> {
@@ -58,8 +57,6 @@ pub(super) struct Lowering<'a> {
     atoms: FxHashMap<Sym, Vec<Sym>>,
     /// The formulas of the rules so far.
     effects: FxHashMap<u32, Rc<Effect>>,
-    /// What locations and calls stand for.
-    pub(super) heads: Heads,
 }
 
 /// Where a rule leads.
@@ -72,11 +69,11 @@ pub(super) enum Move {
     Return(Sym),
 }
 
-/// The program of a system without errors, and what its parts stand for; none if it would be too large.
-pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) -> Option<(Program, Heads)> {
+/// The program of a system without errors; none if it would be too large.
+pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) -> Option<Program> {
     let start = system.start.as_ref()?;
     let elements = Elements::of(system);
-    let frames = Frames::of(system, (start.state, start.symbol));
+    let frames = Frames::of(system, (start.state, start.symbol()));
     let mut lowering = Lowering {
         system,
         scopes,
@@ -97,7 +94,6 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
         stuck: None,
         atoms: FxHashMap::default(),
         effects: FxHashMap::default(),
-        heads: Heads::default(),
     };
     for (symbol, atom) in &system.atoms {
         lowering.atoms.entry(*symbol).or_default().push(*atom);
@@ -111,7 +107,7 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
     }
     let main = lowering.procs[0];
     let problem = match done {
-        Ok(()) => return Some((lowering.out.finish(main), lowering.heads)),
+        Ok(()) => return Some(lowering.out.finish(main)),
         Err(Failure::TooWide(span)) => {
             let message = "this is calculated with numbers of more than 60 bits";
             Diagnostic::new(Problem::TooMany, span, message)
@@ -127,7 +123,7 @@ pub fn lower(system: &System, scopes: &Scopes, names: &[&str], sink: &mut Sink) 
 
 impl<'a> Lowering<'a> {
     /// Adds variables and procedures. The first procedure is where it starts.
-    fn declare(&mut self, start: &Start) {
+    fn declare(&mut self, start: &Configuration) {
         for element in self.elements.range(self.system.globals.clone()) {
             let (name, ty) = self.element(element);
             self.globals.push(self.out.global(&name, ty));
@@ -165,17 +161,7 @@ impl<'a> Lowering<'a> {
                 self.out.local(id, &name, ty);
             }
             self.procs.push(id);
-            self.heads.entries.insert(id, self.entry_names(proc));
         }
-    }
-
-    /// The heads with which a procedure starts.
-    fn entry_names(&self, proc: usize) -> String {
-        let name = |head: &HeadId| {
-            let (state, symbol) = self.frames.heads[*head as usize];
-            format!("{}:{}", self.names[state as usize], self.names[symbol as usize])
-        };
-        self.frames.procs[proc].iter().map(name).collect::<Vec<_>>().join("|")
     }
 
     /// The elements that are parameters of a procedure.
@@ -199,16 +185,10 @@ impl<'a> Lowering<'a> {
 
     /// The name and the type of a variable or an element of an array.
     pub(super) fn element(&self, element: u32) -> (String, Type) {
-        let var = &self.system.vars[self.elements.variable[element as usize] as usize];
-        let name = self.names[var.name as usize];
-        let index = self.elements.index(self.system, element);
-        (
-            index.map_or(name.to_owned(), |index| format!("{name}[{index}]")),
-            var.bits.map_or(Type::Bool, Type::Uint),
-        )
+        self.elements.named(self.system, self.names, element)
     }
 
-    fn build(&mut self, start: &Start, expansion: &mut Expansion<'a>) -> Result<(), Failure> {
+    fn build(&mut self, start: &Configuration, expansion: &mut Expansion<'a>) -> Result<(), Failure> {
         self.main(start, expansion)?;
         for proc in 0..self.frames.procs.len() {
             self.procedure(proc, expansion)?;
@@ -234,20 +214,17 @@ impl<'a> Lowering<'a> {
     }
 
     /// Adds the procedure where it starts.
-    fn main(&mut self, start: &Start, expansion: &mut Expansion<'a>) -> Result<(), Failure> {
+    fn main(&mut self, start: &Configuration, expansion: &mut Expansion<'a>) -> Result<(), Failure> {
         self.begin(0);
         let here = self.inner_entry(start.span);
         let mut formula = TRUE;
-        for code in [&start.globals, &start.locals].into_iter().flatten() {
+        for code in [&start.globals, &start.stack[0].1].into_iter().flatten() {
             let part = expansion.expand(code.clone())?;
             formula = expansion.formulas.and(formula, part);
         }
         let effect = solve(expansion, formula);
-        let head = self.frames.head((start.state, start.symbol));
+        let head = self.frames.head((start.state, start.symbol()));
         let landing = self.stuck(start.span);
-        let returns = self.frames.returns.iter().map(|&state| self.names[state as usize].to_owned());
-        self.heads.returns = (returns.collect(), self.control.map(|(var, _)| var));
-        self.heads.empty = Some(landing);
         let to = Move::Call { head, below: None, landing };
         self.step(here, to, &effect, true, start.span, expansion)
     }
@@ -290,9 +267,6 @@ impl<'a> Lowering<'a> {
         span.into_iter().for_each(|span| self.out.set_span(loc, span));
         self.places.insert(head, loc);
         self.add_locals(symbol);
-        let (state, _) = self.frames.heads[head as usize];
-        let top = self.stack_symbol(symbol);
-        self.heads.places.insert(loc, (self.names[state as usize].to_owned(), top));
         for name in self.labels(head) {
             self.out.label(name, loc);
         }
@@ -306,13 +280,6 @@ impl<'a> Lowering<'a> {
                 self.locals.insert(element, self.out.local(self.proc, &name, ty));
             }
         }
-    }
-
-    /// A symbol, with its variables in the procedure at hand.
-    pub(super) fn stack_symbol(&self, symbol: Sym) -> StackSymbol {
-        let elements = self.elements_of(self.scopes.block(symbol));
-        let locals = elements.map(|element| self.locals[&element]).collect();
-        StackSymbol { symbol: self.names[symbol as usize].to_owned(), locals }
     }
 
     /// What a head is called: by its state and by its symbol, by the propositions of the symbol, and by the name of its
@@ -377,7 +344,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Gives all names to a location that is never reached, so that one can ask about heads that no run can have.
-    fn nowhere(&mut self, start: &Start) {
+    fn nowhere(&mut self, start: &Configuration) {
         let mut names: BTreeSet<Sym> = self.system.atoms.iter().map(|(_, atom)| *atom).collect();
         names.extend(self.system.blocks.iter().filter_map(|block| block.name));
         for rule in &self.system.rules {
@@ -385,7 +352,7 @@ impl<'a> Lowering<'a> {
             names.extend(&rule.stack);
         }
         let loc = self.out.inner(self.procs[0], start.span);
-        for name in names.into_iter().chain([start.state, start.symbol]) {
+        for name in names.into_iter().chain([start.state, start.symbol()]) {
             self.out.label(self.names[name as usize], loc);
         }
     }

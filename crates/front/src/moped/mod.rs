@@ -22,6 +22,7 @@
 //! | formulas to expressions | `emit` |
 //! | heads to procedures | `frames` |
 //! | procedures and rules to the graph | `lower`, `edges` |
+//! | rules as they are, for commands that print configurations | `symbolic` |
 
 mod check;
 mod edges;
@@ -34,51 +35,21 @@ mod lower;
 mod parse_expr;
 mod parser;
 mod solve;
+pub mod symbolic;
 mod tree;
 
 use crate::diagnostic::{Diagnostic, Sink};
 use crate::plain::{Draft, Plain};
-use postbop_ir::{EdgeId, LocId, ProcId, Program, VarId};
-use rustc_hash::FxHashMap;
-
-/// What the parts of the program of a system stand for.
-#[derive(Clone, Default, Debug)]
-pub struct Heads {
-    /// For each location at which a run has a configuration: the control state, and the symbol on top.
-    pub places: FxHashMap<LocId, (String, StackSymbol)>,
-    /// The location at which the stack is empty.
-    pub empty: Option<LocId>,
-    /// The control states after a removal, and if they are several, the variable that holds their numbers then.
-    pub returns: (Vec<String>, Option<VarId>),
-    /// For each call the symbol below the one that is pushed; none below the only symbol of the initial configuration.
-    pub below: FxHashMap<EdgeId, Option<StackSymbol>>,
-    /// For each procedure the heads with which it starts.
-    pub entries: FxHashMap<ProcId, String>,
-}
-
-/// A symbol on the stack.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StackSymbol {
-    /// Its name.
-    pub symbol: String,
-    /// Its variables, as locals of the procedure that it is in.
-    pub locals: Vec<VarId>,
-}
+use postbop_ir::Program;
 
 /// Reads a symbolic pushdown system. Without errors there is a program.
 pub fn read(text: &str) -> (Option<Program>, Vec<Diagnostic>) {
-    let (found, diagnostics) = read_heads(text);
-    (found.map(|(program, _)| program), diagnostics)
-}
-
-/// Reads a symbolic pushdown system, and says what the parts of its program stand for.
-pub fn read_heads(text: &str) -> (Option<(Program, Heads)>, Vec<Diagnostic>) {
     let mut sink = Sink::default();
     let lexed = lexer::lex(text, &mut sink);
     if sink.has_errors() {
         return (None, sink.finish());
     }
-    let mut system = parser::parse(text, &lexed, &mut sink);
+    let mut system = parser::parse(text, text.len(), &lexed, &mut sink);
     let scopes = check::check(&mut system, &lexed.names, &mut sink);
     let found = match sink.has_errors() {
         true => None,
@@ -91,17 +62,15 @@ pub fn read_heads(text: &str) -> (Option<(Program, Heads)>, Vec<Diagnostic>) {
 pub fn plain(text: &str) -> Result<Plain, &'static str> {
     let mut sink = Sink::default();
     let lexed = lexer::lex(text, &mut sink);
-    let system = parser::parse(text, &lexed, &mut sink);
+    let system = parser::parse(text, text.len(), &lexed, &mut sink);
     let has_formulas = system.rules.iter().any(|rule| rule.formula.is_some());
     if !system.vars.is_empty() || has_formulas {
-        return Err(
-            "the system has variables or formulas; of such systems `pds post` prints what the initial configurations reach, and nothing else is computed",
-        );
+        return Err("the system has variables or formulas");
     }
     let Some(start) = &system.start else { return Err("the system has no initial configuration") };
     let names: Vec<String> = lexed.names.iter().map(|&name| name.to_owned()).collect();
     let mut draft = Draft::new(Box::new(move |sym: lexer::Sym| names[sym as usize].clone()));
-    draft.start(start.state, [start.symbol].into_iter());
+    draft.start(start.state, [start.symbol()].into_iter());
     system.rules.iter().for_each(|rule| draft.rule(rule.from, rule.state, &rule.stack));
     Ok(draft.plain)
 }

@@ -3,7 +3,7 @@
 //! A mistake in a declaration hides the rest of that declaration, and one in a rule the rest of that rule.
 
 use super::lexer::{Kind, Lexed, Sym, Token};
-use super::tree::{Block, Code, Rule, Start, System, Variable};
+use super::tree::{Block, Code, Configuration, Rule, System, Variable};
 use crate::diagnostic::{Code as Problem, Diagnostic, Sink};
 use postbop_ir::Span;
 use postbop_ir::types::MAX_WIDTH;
@@ -28,8 +28,9 @@ pub struct Parser<'t, 's> {
     pub(super) sink: &'s mut Sink,
 }
 
-/// The system of a text that was split into tokens. It is whole if there are no errors.
-pub fn parse(text: &str, lexed: &Lexed<'_>, sink: &mut Sink) -> System {
+/// The system of a text that was split into tokens. It is whole if there are no errors. From `given` on the text is configurations that are asked
+/// about, each behind a semicolon.
+pub fn parse(text: &str, given: usize, lexed: &Lexed<'_>, sink: &mut Sink) -> System {
     let (constants, system) = (FxHashMap::default(), System::default());
     let mut parser = Parser { text, lexed, at: 0, room: MOST_VARIABLES, constants, system, sink };
     parser.declarations();
@@ -38,6 +39,7 @@ pub fn parse(text: &str, lexed: &Lexed<'_>, sink: &mut Sink) -> System {
         let parsed = match parser.here().kind {
             Kind::Atoms => parser.atoms(),
             Kind::Name => parser.rule(),
+            Kind::Semicolon if parser.here().span.start as usize >= given => parser.given(),
             Kind::Define | Kind::Global | Kind::Local => {
                 parser.expected("a rule: declarations stand before the initial configuration")
             }
@@ -294,19 +296,34 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn configuration(&mut self) -> Result<Start, Reported> {
+    fn configuration(&mut self) -> Result<Configuration, Reported> {
         let first = self.next().span;
         let (state, _) = self.name("a control state")?;
         let globals = self.formula()?;
         self.mark(Kind::Lt)?;
         let (symbol, _) = self.name("a stack symbol")?;
-        let locals = self.formula()?;
+        let stack = vec![(symbol, self.formula()?)];
         if self.here().kind == Kind::Name {
             return self.expected("`>`: one symbol is on the stack at the start");
         }
         self.mark(Kind::Gt)?;
         let last = self.mark(Kind::RightParen)?;
-        Ok(Start { state, globals, symbol, locals, span: first.to(last) })
+        Ok(Configuration { state, globals, stack, span: first.to(last) })
+    }
+
+    /// Takes a configuration that is asked about: a control state and any number of symbols, each perhaps with a condition.
+    fn given(&mut self) -> Result<(), Reported> {
+        let first = self.next().span;
+        let (state, _) = self.name("a control state")?;
+        let globals = self.formula()?;
+        let mut stack = Vec::new();
+        while !matches!(self.here().kind, Kind::Semicolon | Kind::End) {
+            let (symbol, _) = self.name("a stack symbol")?;
+            stack.push((symbol, self.formula()?));
+        }
+        let span = first.to(self.here().span);
+        self.system.given.push(Configuration { state, globals, stack, span });
+        Ok(())
     }
 
     /// Takes a formula in parentheses, if there is one.

@@ -16,8 +16,10 @@ pub struct System {
     pub globals: Range<usize>,
     /// The lists of local variables.
     pub blocks: Vec<Block>,
-    /// Where it starts.
-    pub start: Option<Start>,
+    /// Where it starts: with one symbol on the stack.
+    pub start: Option<Configuration>,
+    /// Configurations that are asked about.
+    pub given: Vec<Configuration>,
     /// Stack symbols, and the propositions that hold where they are on top.
     pub atoms: Vec<(Sym, Sym)>,
     /// The rules, in the order of the source.
@@ -52,19 +54,24 @@ pub struct Block {
     pub vars: Range<usize>,
 }
 
-/// The initial configuration.
+/// A configuration, or all that fulfil its conditions.
 #[derive(Clone, Debug)]
-pub struct Start {
+pub struct Configuration {
     /// The control state.
     pub state: Sym,
     /// A condition on the global variables.
     pub globals: Option<Code>,
-    /// The one symbol on the stack.
-    pub symbol: Sym,
-    /// A condition on its local variables.
-    pub locals: Option<Code>,
+    /// The symbols on the stack, the top first, each with a condition on its local variables.
+    pub stack: Vec<(Sym, Option<Code>)>,
     /// All of it.
     pub span: Span,
+}
+
+impl Configuration {
+    /// The symbol on top of a stack that is not empty.
+    pub fn symbol(&self) -> Sym {
+        self.stack[0].0
+    }
 }
 
 /// A part of the code that is one formula or one term.

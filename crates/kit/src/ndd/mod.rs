@@ -36,6 +36,8 @@ mod dot;
 mod draft;
 mod linear;
 mod member;
+mod minimal;
+mod point;
 mod project;
 #[cfg(test)]
 mod tests;

@@ -147,6 +147,62 @@ fn equal_sets_are_one_object() {
 }
 
 #[test]
+fn a_point_is_the_conjunction_of_its_columns() {
+    let store = Ndds::new(&|_| true);
+    let source = &mut Random(77);
+    let range = [3, 1 << 10, i64::MAX / 2];
+    for round in 0..300 {
+        let most = range[round % 3];
+        let numbers: Vec<(Column, i64)> =
+            COLUMNS.iter().take(round / 3 % 4).map(|&column| (column, source.between(-most, most))).collect();
+        let bits: Vec<(Column, bool)> = (0..round / 12 % 2).map(|_| (BIT, source.below(2) == 0)).collect();
+        let mut wanted = store.constant(true);
+        for &(column, number) in &numbers {
+            let equal = store.linear(&[(1, column)], Compare::Equal(number)).unwrap();
+            wanted = store.and(&wanted, &equal).unwrap();
+        }
+        for &(column, bit) in &bits {
+            let set = store.bit(column);
+            wanted = store.and(&wanted, &if bit { set } else { store.not(&set).unwrap() }).unwrap();
+        }
+        assert_eq!(store.point(&bits, &numbers).unwrap(), wanted, "{numbers:?} {bits:?}");
+    }
+    assert!(store.point(&[], &[(0, 4), (0, 5)]).unwrap().is_empty());
+    assert!(store.point(&[(5, true), (5, false)], &[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_decision_diagram_over_bits_is_the_same_set() {
+    let store = Ndds::new(&|_| true);
+    // Vertex n tests column n of three, and leads to n + 1, or past it if the bit is set; which of them are the end is said by a mask.
+    for mask in 0..64u32 {
+        let test = |at: u32| match at {
+            0..3 => Ok((at, [at + 1, at + 2])),
+            _ => Err(mask >> (at - 3) & 1 == 1),
+        };
+        let set = store.decided(0, test).unwrap();
+        for bits in 0..8u32 {
+            let mut at = 0;
+            while at < 3 {
+                at += 1 + (bits >> at & 1);
+            }
+            let number = |column: Column| -i64::from(bits >> column & 1);
+            assert_eq!(set.contains(number), mask >> (at - 3) & 1 == 1, "{mask} {bits}");
+        }
+    }
+}
+
+#[test]
+fn states_that_never_accept_are_nothing() {
+    // x <= 5 and x >= 6 part only at the last digit, and infinitely many numbers of digits lead there.
+    let store = Ndds::new(&|_| true);
+    let low = store.linear(&[(1, 0), (-1, 10)], Compare::AtMost(5)).unwrap();
+    let high = store.linear(&[(-1, 0), (1, 10)], Compare::AtMost(-6)).unwrap();
+    assert!(store.and(&low, &high).unwrap().is_empty());
+    assert!(store.or(&low, &high).unwrap().is_all());
+}
+
+#[test]
 fn many_numbers_are_forgotten_at_once() {
     // Sixty numbers equal sixty others, and those equal sixty more; there are too many combinations of signs to go through one by one.
     let store = Ndds::new(&|_| true);

@@ -61,7 +61,7 @@ mod witness;
 
 pub use automaton::{Automaton, Transition};
 pub use post::{Cause, Increment, Saturation, Watch, post_star};
-pub use pre::pre_star;
+pub use pre::{BackwardSaturation, pre_star};
 pub use semiring::{Length, Reachable, Shortest};
 pub use witness::witness;
 

@@ -149,6 +149,12 @@ impl<W: Clone> Saturation<W> {
         self.automaton.weight(from, symbol, to)
     }
 
+    /// All weights that it holds.
+    pub fn weights(&self) -> impl Iterator<Item = &W> {
+        let differences = self.increments.iter().flatten().map(|increment| &increment.difference);
+        self.automaton.list.iter().map(|(_, weight)| weight).chain(differences)
+    }
+
     /// The activations: their states, each with the control and the symbol that it starts with.
     pub fn activations(&self) -> impl Iterator<Item = (u32, (u32, Symbol))> {
         self.activations.iter().map(|(&head, &state)| (state, head))

@@ -9,8 +9,8 @@ use super::read::{Rule, System, Tree, Values, Var, eval};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A control state with the values of the global variables, and a symbol with those of its local ones.
-type State = (String, Values);
-type Symbol = (String, Values);
+pub type State = (String, Values);
+pub type Symbol = (String, Values);
 type Head = (State, Symbol);
 
 /// What a rule without variables makes of its head: a control state and what replaces the symbol, the new top first.
@@ -24,7 +24,7 @@ pub struct Plain {
 }
 
 /// All values of the variables of a list.
-fn all_values(vars: &[Var]) -> Vec<Values> {
+pub fn all_values(vars: &[Var]) -> Vec<Values> {
     let mut all = vec![Vec::new()];
     for var in vars {
         for _ in var.low..=var.high {
@@ -165,6 +165,13 @@ impl Plain {
         closure(&graph, self.starts.iter().cloned().collect())
     }
 
+    /// The configurations after one step.
+    pub fn next(&self, (state, stack): &(State, Vec<Symbol>)) -> Vec<(State, Vec<Symbol>)> {
+        let Some((top, below)) = stack.split_first() else { return Vec::new() };
+        let rights = self.rules.get(&(state.clone(), top.clone())).into_iter().flatten();
+        rights.map(|(state, top)| (state.clone(), [top, below].concat())).collect()
+    }
+
     /// Whether something is called that at a head: the control state, the symbol, or a proposition of it.
     pub fn is_called(&self, head: &Head, name: &str) -> bool {
         let ((state, _), (symbol, _)) = head;
@@ -208,10 +215,7 @@ impl Plain {
         for _ in 0..steps {
             let mut next = BTreeSet::new();
             for (state, stack) in &all {
-                let Some((top, below)) = stack.split_first() else { continue };
-                for (state, top) in self.rules.get(&(state.clone(), top.clone())).into_iter().flatten() {
-                    next.insert((state.clone(), [top, below].concat()));
-                }
+                next.extend(self.next(&(state.clone(), stack.clone())));
             }
             all = next;
         }
@@ -231,6 +235,65 @@ impl Plain {
             stack.first().is_some_and(|top| self.is_called(&(state.clone(), top.clone()), name))
         };
         all.iter().any(|all| is_there(all) && goes_on(all))
+    }
+}
+
+/// Which configurations runs lead to.
+pub struct Runs<'p> {
+    plain: &'p Plain,
+    removals: BTreeMap<Head, BTreeSet<State>>,
+    /// For each head those that follow it at the same height of the stack, with it.
+    level: BTreeMap<Head, BTreeSet<Head>>,
+}
+
+impl<'p> Runs<'p> {
+    /// The runs of a system.
+    pub fn of(plain: &'p Plain) -> Self {
+        let removals = plain.removals(&|_| true);
+        let mut next: BTreeMap<Head, BTreeSet<Head>> = BTreeMap::new();
+        for (head, rights) in &plain.rules {
+            for (state, stack) in rights {
+                let states = match stack.len() {
+                    2 => removals.get(&(state.clone(), stack[0].clone())).cloned().unwrap_or_default(),
+                    _ => BTreeSet::from([state.clone()]),
+                };
+                let Some(symbol) = stack.last() else { continue };
+                let heads = states.into_iter().map(|state| (state, symbol.clone()));
+                next.entry(head.clone()).or_default().extend(heads);
+            }
+        }
+        let level =
+            plain.rules.keys().map(|head| (head.clone(), closure(&next, vec![head.clone()]))).collect();
+        Runs { plain, removals, level }
+    }
+
+    /// Whether a run leads from one configuration to another.
+    pub fn lead(&self, from: (&State, &[Symbol]), to: (&State, &[Symbol])) -> bool {
+        let Some((top, below)) = from.1.split_first() else { return from == to };
+        let head = (from.0.clone(), top.clone());
+        if let Some(above) = to.1.strip_suffix(below)
+            && self.grows(&head, to.0, above)
+        {
+            return true;
+        }
+        let removed = self.removals.get(&head);
+        removed.into_iter().flatten().any(|state| self.lead((state, below), to))
+    }
+
+    /// Whether a run replaces a head by a control state and symbols.
+    fn grows(&self, head: &Head, state: &State, stack: &[Symbol]) -> bool {
+        let Some((last, above)) = stack.split_last() else {
+            return self.removals.get(head).is_some_and(|states| states.contains(state));
+        };
+        let single = BTreeSet::from([head.clone()]);
+        let level = self.level.get(head).unwrap_or(&single);
+        if above.is_empty() && level.contains(&(state.clone(), last.clone())) {
+            return true;
+        }
+        let rights = level.iter().filter_map(|head| self.plain.rules.get(head)).flatten();
+        let mut calls = rights.filter(|(_, stack)| stack.len() == 2 && stack[1] == *last);
+        !above.is_empty()
+            && calls.any(|(called, stack)| self.grows(&(called.clone(), stack[0].clone()), state, above))
     }
 }
 

@@ -16,6 +16,7 @@ pub struct Var {
     pub count: i64,
     pub low: i64,
     pub high: i64,
+    pub is_array: bool,
 }
 
 /// A formula or a term: of a formula the value is 0 or 1.
@@ -181,7 +182,7 @@ impl Reader {
                 self.take(")")?;
             }
             self.take(";")?;
-            all.push(Var { name, count, low, high });
+            all.push(Var { name, count, low, high, is_array });
         }
         Some(all)
     }
