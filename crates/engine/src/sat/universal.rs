@@ -32,6 +32,7 @@
 //! A loop of k rounds costs k copies of its body and k²/2 comparisons of the valuations at its head; loops inside loops
 //! multiply, and so do calls of calls. Hence the limits.
 
+use super::covered::Place;
 use super::entry::{FailedBy, Failure, Symbolic};
 use super::worklist::Worklist;
 use super::world::{Order, World};
@@ -189,6 +190,7 @@ impl World<'_, '_> {
         let (count, claims) = (rounds.len(), [here.guard, *different]);
         let made = entry.aig.len() - before;
         self.made(made)?;
+        self.note(own, head, &here);
         if !self.can_hold(own.entry, &claims)? {
             return Ok(Round::Last);
         }
@@ -198,6 +200,13 @@ impl World<'_, '_> {
         self.counts.rounds += 1;
         self.pass(own, head, here)?;
         Ok(Round::Next)
+    }
+
+    /// Notes what comes to the head of a loop, for a proof.
+    fn note(&mut self, own: &Unrolling, head: u32, here: &Symbolic) {
+        let loc = LocId(own.order.nest.row[head as usize]);
+        let bits: Vec<Lit> = self.live(own.proc, loc).into_iter().map(|at| here.bits[at]).collect();
+        self.entries[own.entry as usize].known.entry(Place::Head(loc)).or_default().insert(here.guard, &bits);
     }
 
     /// Follows a path edge.
