@@ -121,7 +121,7 @@ pub const PROVERS: [&str; 9] = [
     "summary",
     "sat",
     "sat:qbf",
-    "sat:universal",
+    "weighted",
     "fixpoint",
     "fixpoint:summary",
     "fixpoint:ef",
