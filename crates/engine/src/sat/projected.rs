@@ -1,4 +1,4 @@
-//! Room `engine/sat`: what the modes `qbf` and `universal` have found, as a proof.
+//! Room `engine/sat`: what the mode `qbf` has found, as a proof.
 //!
 //! # Idea
 //!
@@ -17,7 +17,7 @@
 //!
 //! Where nothing calls `main`, path edges of it were compared without their entries, and its sets say nothing of these.
 //!
-//! A loop in a universal summary has no path edges that were compared. There the heads of all rounds are the set: what comes after the last one is at a valuation that was passed before.
+//! A loop in a universal summary has no path edges that were compared. The heads of its rounds are noted, but are not closed in every program; so where there is such a summary there is no proof.
 //!
 //! # Cost
 //!
