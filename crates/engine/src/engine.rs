@@ -116,8 +116,17 @@ pub fn engines() -> &'static [&'static dyn Engine] {
 }
 
 /// The names of the engines that write a proof of whatever holds of a sequential program without unbounded integers.
-pub const PROVERS: [&str; 7] =
-    ["explicit", "summary", "sat", "fixpoint", "fixpoint:summary", "fixpoint:ef", "fixpoint:ef-split"];
+pub const PROVERS: [&str; 9] = [
+    "explicit",
+    "summary",
+    "sat",
+    "sat:qbf",
+    "weighted",
+    "fixpoint",
+    "fixpoint:summary",
+    "fixpoint:ef",
+    "fixpoint:ef-split",
+];
 
 /// The engine of this name.
 pub fn engine(name: &str) -> Option<&'static dyn Engine> {

@@ -30,6 +30,8 @@
 //! size here that they have in an engine.
 //!
 //! Numbers are two's complement: bit 0 is the least significant one.
+//!
+//! The order of bits in the table is a hint: whoever builds decision diagrams of the sets does well to test first the bits that come last.
 
 mod text;
 
@@ -38,6 +40,7 @@ pub use text::{Certificate, parse, print};
 use crate::ids::{LocId, Table, VarId};
 use crate::program::Program;
 use crate::value::Value;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Not;
 
@@ -126,6 +129,27 @@ impl Proof {
     /// The proof that nothing is to be shown: every set has everything.
     pub fn trivial(program: &Program) -> Self {
         Proof { nodes: Vec::new(), sets: Table::filled(program.locs().len(), Some(Ref::TRUE)) }
+    }
+
+    /// The same proof with its bits in front, those with the greatest keys first. A checker that tests bits one after the other begins with the last.
+    pub fn with_bits_by<K: Ord>(self, key: impl Fn(Place, u8) -> K) -> Self {
+        let is_bit = |&at: &usize| matches!(self.nodes[at], Node::Bit(..));
+        let (mut bits, others): (Vec<usize>, Vec<usize>) = (0..self.nodes.len()).partition(is_bit);
+        bits.sort_by_cached_key(|&at| match self.nodes[at] {
+            Node::Bit(place, bit) => Some(Reverse(key(place, bit))),
+            _ => None,
+        });
+        bits.extend(others);
+        let mut moved = vec![Ref::TRUE; bits.len() + 1];
+        bits.iter().zip(1..).for_each(|(&at, number)| moved[at + 1] = Ref::node(number));
+        let to = |at: &Ref| moved[at.number() as usize].flip(at.is_complement());
+        let node = |&at: &usize| match &self.nodes[at] {
+            Node::Bit(place, bit) => Node::Bit(*place, *bit),
+            Node::Ite(three) => Node::Ite(three.map(|at| to(&at))),
+            Node::And(all) => Node::And(all.iter().map(to).collect()),
+        };
+        let nodes = bits.iter().map(node).collect();
+        Proof { nodes, sets: self.sets.iter().map(|set| set.as_ref().map(to)).collect() }
     }
 
     /// What is wrong with its form, if anything: there is a place for each location of the program, and nodes refer to earlier ones.

@@ -1,6 +1,7 @@
 //! Room `validate`: the conditions under which sets are closed, one after the other. Why these are the right ones is said in [`crate`].
 
 use crate::Flaw;
+use crate::diagrams::Diagrams;
 use crate::execute::{Executor, Meaning, OutOfScope, Run, Source, in_scope};
 use crate::gates::{Bits, Lit};
 use crate::solver::{GoesOn, Solver, Together};
@@ -9,8 +10,9 @@ use postbop_ir::{Action, EdgeId, Id, LocId, Op, ProcId, Program, Type, Value, Va
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// Gates are forgotten between two locations when there are so many.
+/// Gates are forgotten between two locations when there are so many, and so many times as many as the proof has nodes.
 const MANY: usize = 1 << 13;
+const TIMES: usize = 4;
 
 /// How many nodes are looked at between two questions whether the work may go on, and how much work one is.
 const PATIENCE: u64 = 1 << 10;
@@ -32,6 +34,7 @@ pub struct Checker<'a, 'g> {
     /// For each location its set; none where runs go on.
     sets: Vec<Option<Ref>>,
     executor: Executor<'a>,
+    diagrams: Diagrams<'g>,
     solver: Solver<'g>,
     goes_on: GoesOn<'g>,
     ticks: Cell<u64>,
@@ -93,7 +96,8 @@ impl<'a, 'g> Checker<'a, 'g> {
             sets[proc.exit.index()].get_or_insert(Ref::TRUE);
         }
         let (executor, solver) = (Executor::new(program, proof), Solver::new(goes_on));
-        Ok(Checker { program, proof, sets, executor, solver, goes_on, ticks: Cell::new(0) })
+        let diagrams = Diagrams::new(goes_on);
+        Ok(Checker { program, proof, sets, executor, diagrams, solver, goes_on, ticks: Cell::new(0) })
     }
 
     /// Whether the sets are closed.
@@ -103,8 +107,9 @@ impl<'a, 'g> Checker<'a, 'g> {
             if matches!(self.sets[loc.index()], None | Some(Ref::FALSE)) || self.program.is_exit(loc) {
                 continue;
             }
-            if self.executor.gates.len() > MANY {
+            if self.executor.gates.len() > MANY.max(TIMES * self.proof.nodes().len()) {
                 self.executor.reset();
+                self.diagrams = Diagrams::new(self.goes_on);
                 self.solver.reset();
             }
             self.follow(loc)?;
@@ -140,7 +145,7 @@ impl<'a, 'g> Checker<'a, 'g> {
     }
 
     fn any(&mut self, ty: Type) -> Bits {
-        (0..ty.bits().unwrap_or(0)).map(|_| self.executor.gates.input()).collect()
+        (0..ty.bits().unwrap_or(0)).map(|_| self.executor.gates.input(0)).collect()
     }
 
     /// Follows all runs from a location to the next ones with sets.
@@ -288,6 +293,11 @@ impl<'a, 'g> Checker<'a, 'g> {
     fn refute(&mut self, all: &[Lit], run: Option<(&Runs, EdgeId)>, to: LocId) -> Result<(), Stop> {
         if self.executor.gates.and(all.to_vec()) == Lit::FALSE {
             return Ok(());
+        }
+        match self.diagrams.exclude(&self.executor.gates, all) {
+            Some(true) => return Ok(()),
+            Some(false) => {}
+            None => return Err(called_off()),
         }
         match self.solver.together(&self.executor.gates, all) {
             Together::Impossible => Ok(()),

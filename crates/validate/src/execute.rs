@@ -9,11 +9,13 @@
 //!
 //! Inputs are made when they are first asked for.
 
-use crate::gates::{Bits, Gates, Lit, constant};
+use crate::gates::{Bits, Gates, Lit, Mix, constant};
 use crate::modified::Modified;
 use postbop_ir::proof::{Node, Place, Proof, Ref};
 use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Scope, Table, Type, VarId};
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+use std::iter;
 
 /// What an input stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,7 +72,7 @@ pub struct Executor<'a> {
     modified: Modified,
     /// All gates.
     pub gates: Gates,
-    inputs: HashMap<Source, Bits>,
+    inputs: HashMap<Source, Bits, BuildHasherDefault<Mix>>,
     /// The variables of which some set says what they are at the exit.
     foretold: Vec<VarId>,
     /// The position of each local among its procedure's.
@@ -78,6 +80,8 @@ pub struct Executor<'a> {
     /// For each node of the proof the function that it is under the meaning of this number.
     made: Vec<(u32, Lit)>,
     meanings: u32,
+    /// Where the bits of places are in the proof.
+    ranks: HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>,
 }
 
 impl<'a> Executor<'a> {
@@ -87,11 +91,16 @@ impl<'a> Executor<'a> {
         for proc in program.procs().iter() {
             proc.locals.iter().enumerate().for_each(|(at, &var)| position[var] = at);
         }
+        let bit = |(node, at): (&Node, u32)| match node {
+            Node::Bit(place, bit) => Some(((*place, *bit), at)),
+            _ => None,
+        };
         Executor {
+            ranks: proof.nodes().iter().zip(1..).filter_map(bit).collect(),
             program,
             modified: Modified::new(program),
             gates: Gates::new(),
-            inputs: HashMap::new(),
+            inputs: HashMap::default(),
             foretold: Vec::new(),
             position,
             made: vec![(0, Lit::TRUE); proof.nodes().len() + 1],
@@ -112,9 +121,37 @@ impl<'a> Executor<'a> {
     }
 
     fn input(&mut self, source: Source, ty: Type) -> Bits {
-        let gates = &mut self.gates;
-        let make = || (0..width(ty)).map(|_| gates.input()).collect();
-        self.inputs.entry(source).or_insert_with(make).clone()
+        if let Some(known) = self.inputs.get(&source) {
+            return known.clone();
+        }
+        let near = self.near(source);
+        let rank =
+            |bit: u8| near.iter().find_map(|&place| self.ranks.get(&(place, bit))).map_or(0, |&rank| rank);
+        let bits: Bits = (0..width(ty)).map(|bit| self.gates.input(rank(bit))).collect();
+        self.inputs.insert(source, bits.clone());
+        bits
+    }
+
+    /// The places that a source has most to do with: its inputs get the rank of one of them.
+    fn near(&self, source: Source) -> Vec<Place> {
+        let var = match source {
+            Source::Result(_, at) => return vec![Place::Result(at)],
+            Source::Start(place) | Source::Inside(_, place) | Source::Back(_, place) => match place {
+                Place::Entry(var) | Place::Now(var) | Place::Exit(var) => Some(var),
+                Place::Result(_) => return vec![place],
+            },
+            Source::Choice(edge, at) => match &self.program.edges()[edge].action {
+                Action::Havoc(vars) => vars.get(at as usize).copied(),
+                Action::Assign { targets, values, .. } => {
+                    let is_choice = |op: &&Op| matches!(op, Op::Choice(_));
+                    let count = |value: &Expr| value.code.iter().filter(is_choice).count();
+                    let of = targets.iter().zip(values);
+                    of.flat_map(|(&var, value)| iter::repeat_n(var, count(value))).nth(at as usize)
+                }
+                _ => None,
+            },
+        };
+        var.map_or(Vec::new(), |var| vec![Place::Now(var), Place::Entry(var), Place::Exit(var)])
     }
 
     fn start(&mut self, proc: ProcId, var: VarId) -> Bits {
@@ -323,7 +360,7 @@ impl<'a> Executor<'a> {
 
     /// One run for two that end at the same location, and the input that says which of them it is: true for the first.
     pub fn either(&mut self, proc: ProcId, one: Run, other: Run) -> (Run, Lit) {
-        let first = self.gates.input();
+        let first = self.gates.input(u32::MAX);
         let pairs = one.conditions.iter().zip(&other.conditions);
         let common = pairs.take_while(|(one, other)| one == other).count();
         let mut conditions = one.conditions[..common].to_vec();

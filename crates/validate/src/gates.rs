@@ -19,6 +19,11 @@ impl Lit {
     /// What is never true.
     pub const FALSE: Lit = Lit(1);
 
+    /// The gate of this number.
+    pub fn of(number: usize) -> Lit {
+        Lit((number as u32) << 1)
+    }
+
     /// The number of the gate.
     pub fn gate(self) -> usize {
         (self.0 >> 1) as usize
@@ -45,8 +50,8 @@ impl Not for Lit {
 /// What a gate computes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Gate {
-    /// Nothing: it may be true or false.
-    Input,
+    /// Nothing: it may be true or false. The number is its rank ([`crate::diagrams`]).
+    Input(u32),
     /// Whether all are true.
     And(Box<[Lit]>),
     /// The second where the first is true, else the third.
@@ -66,7 +71,7 @@ impl Gates {
     /// No gates but the constant.
     pub fn new() -> Self {
         // Gate 0 is the constant; nobody asks what it computes.
-        Gates { gates: vec![Gate::Input], known: HashMap::default() }
+        Gates { gates: vec![Gate::Input(0)], known: HashMap::default() }
     }
 
     /// How many there are.
@@ -79,10 +84,19 @@ impl Gates {
         &self.gates[number]
     }
 
-    /// A new input.
-    pub fn input(&mut self) -> Lit {
-        self.gates.push(Gate::Input);
-        Lit((self.gates.len() as u32 - 1) << 1)
+    /// The gates that a gate computes with.
+    pub fn below(&self, number: usize) -> &[Lit] {
+        match &self.gates[number] {
+            Gate::Input(_) => &[],
+            Gate::And(all) => all,
+            Gate::Ite(three) => three,
+        }
+    }
+
+    /// A new input of this rank.
+    pub fn input(&mut self, rank: u32) -> Lit {
+        self.gates.push(Gate::Input(rank));
+        Lit::of(self.gates.len() - 1)
     }
 
     fn make(&mut self, gate: Gate) -> Lit {
@@ -90,7 +104,7 @@ impl Gates {
             return known;
         }
         self.gates.push(gate.clone());
-        let own = Lit((self.gates.len() as u32 - 1) << 1);
+        let own = Lit::of(self.gates.len() - 1);
         self.known.insert(gate, own);
         own
     }
@@ -264,6 +278,23 @@ impl Hasher for Mix {
 }
 
 #[cfg(test)]
+impl Gates {
+    /// The value of a gate under values of the inputs.
+    pub fn value(&self, inputs: &HashMap<usize, bool>, lit: Lit) -> bool {
+        let mut values = vec![true];
+        for at in 1..self.len() {
+            let of = |lit: &Lit| values[lit.gate()] != lit.is_negated();
+            values.push(match self.gate(at) {
+                Gate::Input(_) => inputs[&at],
+                Gate::And(all) => all.iter().all(of),
+                Gate::Ite([c, a, b]) => of(if of(c) { a } else { b }),
+            });
+        }
+        values[lit.gate()] != lit.is_negated()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use postbop_ir::eval::{Cell, Env, eval};
@@ -279,20 +310,6 @@ mod tests {
         }
     }
 
-    /// The value of a gate under values of the inputs.
-    fn value(gates: &Gates, inputs: &HashMap<usize, bool>, lit: Lit) -> bool {
-        let mut values = vec![true];
-        for at in 1..gates.len() {
-            let of = |lit: &Lit| values[lit.gate()] != lit.is_negated();
-            values.push(match gates.gate(at) {
-                Gate::Input => inputs[&at],
-                Gate::And(all) => all.iter().all(of),
-                Gate::Ite([c, a, b]) => of(if of(c) { a } else { b }),
-            });
-        }
-        values[lit.gate()] != lit.is_negated()
-    }
-
     #[test]
     fn operators_do_what_the_program_means() {
         for ty in [Type::Int(1), Type::Uint(1), Type::Int(3), Type::Uint(3)] {
@@ -300,7 +317,7 @@ mod tests {
             let width = ty.bits().unwrap();
             for op in ops {
                 let mut gates = Gates::new();
-                let mut input = || -> Bits { (0..width).map(|_| gates.input()).collect() };
+                let mut input = || -> Bits { (0..width).map(|_| gates.input(0)).collect() };
                 let (a, b) = (input(), input());
                 let operands = [(ty, a.clone()), (ty, b.clone())];
                 let (of, bits) = gates.apply(op, &operands[..op.arity()]);
@@ -315,7 +332,7 @@ mod tests {
                     code.push(op);
                     let expected = eval(&Expr::new(code), &Nothing, &mut std::iter::empty());
                     let expected = expected.unwrap().known().unwrap();
-                    let found = bits.iter().map(|&bit| value(&gates, &inputs, bit));
+                    let found = bits.iter().map(|&bit| gates.value(&inputs, bit));
                     let expected: Vec<bool> =
                         (0..of.bits().unwrap()).map(|bit| expected.get() >> bit & 1 != 0).collect();
                     assert_eq!(found.collect::<Vec<_>>(), expected, "{op:?} {ty} {x} {y}");
@@ -327,7 +344,7 @@ mod tests {
     #[test]
     fn choices_are_made_simple_and_mean_the_same() {
         let mut gates = Gates::new();
-        let inputs = [gates.input(), gates.input(), gates.input()];
+        let inputs = [gates.input(0), gates.input(0), gates.input(0)];
         let all: Vec<Lit> =
             inputs.iter().flat_map(|&lit| [lit, !lit]).chain([Lit::TRUE, Lit::FALSE]).collect();
         for (&c, &a, &b) in all
@@ -339,7 +356,7 @@ mod tests {
             for row in 0..8 {
                 let values: HashMap<usize, bool> =
                     inputs.iter().enumerate().map(|(at, lit)| (lit.gate(), row >> at & 1 != 0)).collect();
-                let of = |lit: Lit| value(&gates, &values, lit);
+                let of = |lit: Lit| gates.value(&values, lit);
                 let expected = if of(c) { of(a) } else { of(b) };
                 assert_eq!(of(made), expected, "{c:?} {a:?} {b:?}");
             }

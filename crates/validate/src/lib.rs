@@ -4,8 +4,9 @@
 //!
 //! [`validate`] is given a program, a proof ([`postbop_ir::proof`]) and locations, and says whether the proof shows that no run reaches these. It computes
 //! what there is to show from the program itself, and shares no code with the engines that write proofs: no diagrams, no reductions, no encodings. From each location with
-//! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each last edge it asks a solver (`solver`) whether
-//! there are values that start in the set of the first location and end outside the set of the last one. If nowhere there are, the sets are closed.
+//! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each last edge it asks whether
+//! there are values that start in the set of the first location and end outside the set of the last one: by decision diagrams (`diagrams`), and where these grow too large or do
+//! not exclude it, by a solver (`solver`). If nowhere there are, the sets are closed.
 //!
 //! # Why closed sets are a proof
 //!
@@ -31,10 +32,11 @@
 //!
 //! # Cost
 //!
-//! For each edge on a run between sets, the edge; for each that leads to a set, the size of both sets, and a question to a solver that is easy where sets are decision diagrams or lists of
-//! cases.
+//! For each edge on a run between sets, the edge; for each that leads to a set, the size of both sets, and a question. Of sets that are decision diagrams it takes about as long as an
+//! engine takes for such an edge; of others it is for the solver to say.
 
 mod check;
+mod diagrams;
 mod execute;
 mod gates;
 mod modified;

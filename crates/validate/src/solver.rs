@@ -117,13 +117,8 @@ impl<'g> Solver<'g> {
                 stack.pop();
                 continue;
             }
-            let below: &[Lit] = match gates.gate(at) {
-                Gate::Input => &[],
-                Gate::And(all) => all,
-                Gate::Ite(three) => three,
-            };
             let before = stack.len();
-            stack.extend(below.iter().map(|lit| lit.gate()).filter(|&to| self.known[to].is_none()));
+            stack.extend(gates.below(at).iter().map(|lit| lit.gate()).filter(|&to| self.known[to].is_none()));
             if stack.len() == before {
                 stack.pop();
                 self.define(gates, at);
@@ -143,8 +138,8 @@ impl<'g> Solver<'g> {
         self.variables += 1;
         self.known[at] = Some(own);
         match gates.gate(at) {
-            Gate::Input if at == 0 => self.clause(vec![own]),
-            Gate::Input => {}
+            Gate::Input(_) if at == 0 => self.clause(vec![own]),
+            Gate::Input(_) => {}
             Gate::And(all) => {
                 let all: Vec<batsat::Lit> = all.iter().map(|&lit| self.of(lit)).collect();
                 all.iter().for_each(|&one| self.clause(vec![!own, one]));

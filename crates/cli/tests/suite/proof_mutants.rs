@@ -11,8 +11,8 @@ use postbop_ir::{Id, LocId, Program, Query, text};
 use postbop_validate::{Answer, validate};
 use std::collections::BTreeMap;
 
-/// One engine of each form of proof: cubes, lemmas about what comes, diagrams, and those of another order.
-const ENGINES: [&str; 4] = ["explicit", "sat", "summary", "fixpoint"];
+/// One engine of each form of proof: cubes, lemmas about what comes, diagrams, those of two other orders, and sets at heads of loops alone.
+const ENGINES: [&str; 6] = ["explicit", "sat", "summary", "fixpoint", "sat:qbf", "weighted"];
 
 /// So many nodes, and so many sets, of a proof are changed in each way.
 const NODES: usize = 4;

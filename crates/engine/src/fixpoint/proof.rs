@@ -20,6 +20,7 @@ use postbop_ir::{Id, LocId, ProcId, Proof, Table};
 use postbop_kit::bdd::{Interrupted, Ref};
 use postbop_kit::calculus::{DomainId, Stop};
 use postbop_kit::groups::Groups;
+use rustc_hash::FxHashMap as HashMap;
 
 impl Search<'_, '_, '_, '_, '_> {
     /// What was found, when nothing else is to be found.
@@ -36,11 +37,13 @@ impl Search<'_, '_, '_, '_, '_> {
         let locs = program.locs().pairs().map(|(id, loc)| (loc.proc.index(), id.0));
         let locs = Groups::new(program.procs().len(), locs);
         let mut maker = Maker::default();
+        let mut levels: HashMap<(Place, u8), u32> = HashMap::default();
         let mut sets = Table::filled(program.locs().len(), Some(proof::Ref::FALSE));
         for (id, proc) in program.procs().pairs() {
             let meanings = self.meanings(id, &states[0], &states[1]);
-            let levels = states.iter().flatten().flatten().copied();
-            let others: Vec<u32> = levels.filter(|level| !meanings.contains_key(level)).collect();
+            levels.extend(meanings.iter().map(|(&level, &bit)| (bit, level)));
+            let all_levels = states.iter().flatten().flatten().copied();
+            let others: Vec<u32> = all_levels.filter(|level| !meanings.contains_key(level)).collect();
             let mut writer = Writer::new(meanings);
             let entry = self.solver.supply.pc_literals(proc.entry, &states[0][0]);
             for loc in locs.of(id.index()).iter().map(|&loc| LocId(loc)) {
@@ -49,7 +52,7 @@ impl Search<'_, '_, '_, '_, '_> {
                 sets[loc] = Some(writer.set(&self.solver.bdd, here, &mut maker, budget)?);
             }
         }
-        Ok(maker.finish(sets))
+        Ok(maker.finish(sets).with_bits_by(|place, bit| levels.get(&(place, bit))))
     }
 
     /// All paths from entries that are reached.

@@ -48,7 +48,13 @@ pub struct Known {
 }
 
 impl Known {
-    fn insert(&mut self, guard: Lit, bits: &[Lit]) {
+    /// All path edges, with their guards.
+    pub fn all(&self) -> &[(Lit, Vec<Lit>)] {
+        &self.all
+    }
+
+    /// Notes a path edge.
+    pub fn insert(&mut self, guard: Lit, bits: &[Lit]) {
         let number = self.all.len() as u32;
         self.all.push((guard, bits.to_vec()));
         match bits.iter().all(|bit| bit.is_constant()) {

@@ -13,7 +13,7 @@
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
 //!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
 //!
-//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas or facts ([`proof`]).
+//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas or facts ([`proof`]), or from functions of which the choices were projected away ([`projected`]).
 //!
 //! # Paper
 //!
@@ -31,6 +31,7 @@ mod lemmas;
 mod path;
 mod pdr;
 mod probe;
+mod projected;
 mod proof;
 mod prover;
 mod regions;
@@ -125,7 +126,7 @@ impl Engine for Sat {
         stopwatch.lap("search_us");
         if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
             if tracker.has_seen_all(stopped.as_ref())
-                && let Some(proof) = finder.proof(task)
+                && let Some(proof) = finder.proof(task, budget)
             {
                 Listener::proof(&mut &pulse, proof);
             }
@@ -155,7 +156,7 @@ trait Finder {
     /// What was counted.
     fn counts(&self) -> Stats;
     /// When there is no other run: a proof of that, if there is one and the task wants it.
-    fn proof(&self, task: &Task) -> Option<Proof>;
+    fn proof(&mut self, task: &Task, budget: &Budget) -> Option<Proof>;
 }
 
 impl Finder for Search<'_, '_> {
@@ -185,7 +186,7 @@ impl Finder for Search<'_, '_> {
         ])
     }
 
-    fn proof(&self, task: &Task) -> Option<Proof> {
+    fn proof(&mut self, task: &Task, _: &Budget) -> Option<Proof> {
         is_wanted(task.proofs, task.program, self.size()).then(|| Search::proof(self)).flatten()
     }
 }
@@ -244,9 +245,11 @@ impl Finder for Forward<'_, '_> {
         ])
     }
 
-    /// What was found are functions of choices: that a valuation is in such a set is said with a quantifier, and a set of a proof has none.
-    fn proof(&self, _: &Task) -> Option<Proof> {
-        None
+    fn proof(&mut self, task: &Task, budget: &Budget) -> Option<Proof> {
+        // The heads of loops that a universal summary notes are not closed in every program.
+        let is_plain = self.search.world.counts.universal == 0;
+        let size = self.search.size();
+        (is_plain && is_wanted(task.proofs, task.program, size)).then(|| self.search.proof(budget)).flatten()
     }
 }
 

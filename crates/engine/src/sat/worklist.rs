@@ -74,6 +74,11 @@ impl<'i, 'a> Worklist<'i, 'a> {
         self.current.insert(self.world.entries[entry as usize].proc, entry);
     }
 
+    /// The entries that count, with their procedures.
+    pub fn entries(&self) -> impl Iterator<Item = (ProcId, &super::entry::Entry<'i>)> {
+        self.current.iter().map(|(&proc, &entry)| (proc, &self.world.entries[entry as usize]))
+    }
+
     /// Searches on, until a target that counts is reached: the failure of `main`. None if there is no other one.
     pub fn run(&mut self) -> Result<Option<(u32, u32)>, Why> {
         let main = self.world.regions.program.main();

@@ -12,12 +12,14 @@ use crate::verdict::Why;
 use postbop_ir::proof::{self, Maker, Place};
 use postbop_ir::{Id, LocId, ProcId, Proof, Table};
 use postbop_kit::groups::Groups;
+use rustc_hash::FxHashMap as HashMap;
 
 impl Solver<'_, '_, '_, '_> {
     /// What the search has seen, if it has seen everything.
     pub(super) fn proof(&self, budget: &Budget) -> Result<Proof, Why> {
         let program = self.task.program;
         let mut maker = Maker::default();
+        let mut levels: HashMap<(Place, u8), u32> = HashMap::default();
         let mut sets = Table::filled(program.locs().len(), Some(proof::Ref::FALSE));
         let locs = program.locs().pairs().map(|(id, loc)| (loc.proc.index(), id.0));
         let locs = Groups::new(program.procs().len(), locs);
@@ -26,13 +28,15 @@ impl Solver<'_, '_, '_, '_> {
             if self.interfaces[proc].is_none() {
                 continue;
             }
-            let mut writer = Writer::new(self.meanings(proc));
+            let meanings = self.meanings(proc);
+            levels.extend(meanings.iter().map(|(&level, &bit)| (bit, level)));
+            let mut writer = Writer::new(meanings);
             for &loc in locs.of(proc.index()) {
                 let reach = self.places[LocId(loc)].reach;
                 sets[LocId(loc)] = Some(writer.set(&self.encoder.bdd, reach, &mut maker, budget)?);
             }
         }
-        Ok(maker.finish(sets))
+        Ok(maker.finish(sets).with_bits_by(|place, bit| levels.get(&(place, bit))))
     }
 
     /// What the levels of a procedure stand for.

@@ -29,6 +29,7 @@ mod formula;
 mod guess;
 mod hull;
 mod outcomes;
+mod proof;
 mod registers;
 mod rounds;
 mod sets;
@@ -52,7 +53,7 @@ use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use formula::Refused;
 use guess::{Guess, Guessing};
-use postbop_ir::{EdgeId, Expr, LocId, Op, ProcId, Program, Task, Type};
+use postbop_ir::{EdgeId, Expr, LocId, Op, ProcId, Program, Proof, Task, Type};
 use postbop_kit::ndd::Ndds;
 use postbop_kit::pushdown::{Automaton, Domain, Saturation, System, Transition, Watch};
 use registers::{Register, Registers};
@@ -102,13 +103,17 @@ impl Engine for Weighted {
         let spend = |work| may_write().unwrap_or_else(|| share.goes_on(work));
         let answer = Answer { task, budget, pulse: &pulse, meter: &meter, spend: &spend, writing: &writing };
         match has_integers(task.program) {
-            true => answer.with(&Ndds::new(&spend), |search| match search.may_go_on_for_ever {
-                true => search.in_turns(&share),
-                false => search.exhaust(&meter),
-            }),
+            true => {
+                let run = |search: &mut Search<Ndds>| match search.may_go_on_for_ever {
+                    true => search.in_turns(&share),
+                    false => search.exhaust(&meter),
+                };
+                answer.with(&Ndds::new(&spend), run, |_| None)
+            }
             false => {
                 let goes_on = |bytes| may_write().unwrap_or_else(|| meter.allows(bytes));
-                answer.with(&Bdds::new(goes_on), |search| search.exhaust(&meter))
+                let prove = |search: &Search<Bdds>| search.proof(budget);
+                answer.with(&Bdds::new(goes_on), |search| search.exhaust(&meter), prove)
             }
         }
     }
@@ -139,8 +144,13 @@ struct Answer<'e> {
 }
 
 impl Answer<'_> {
-    /// Answers with sets of some kind, after a search that says why it was stopped, if it was.
-    fn with<S: Sets>(&self, store: &S, run: impl FnOnce(&mut Search<S>) -> Option<Why>) -> Stats {
+    /// Answers with sets of some kind, after a search that says why it was stopped, if it was, with a proof if there is one.
+    fn with<S: Sets>(
+        &self,
+        store: &S,
+        run: impl FnOnce(&mut Search<S>) -> Option<Why>,
+        prove: impl FnOnce(&Search<S>) -> Option<Proof>,
+    ) -> Stats {
         let Answer { task, budget, meter, mut pulse, .. } = *self;
         let mut stopwatch = Stopwatch::start();
         let mut model = Model::new(task.program, store);
@@ -155,9 +165,16 @@ impl Answer<'_> {
         let mut search = Search::new(task, &model, &system, self.spend);
         let stopped = run(&mut search);
         stopwatch.lap("search_us");
+        let tells = may_tell(stopped.as_ref(), search.tracker.found(), meter.work(), budget);
+        self.writing.set(tells);
+        if tells
+            && search.tracker.has_seen_all(stopped.as_ref())
+            && let Some(proof) = prove(&search)
+        {
+            pulse.proof(proof);
+        }
         let Search { exact, tracker, scopes, guesses, grown, .. } = search;
-        if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
-            self.writing.set(true);
+        if tells {
             let relations = relations(&model, &scopes);
             let write = |reached: Transition| {
                 let Transition { from, symbol, to } = reached;

@@ -10,6 +10,9 @@
 //!
 //! \[schwoon\] for binary diagrams, which \[ndd-moped\] replaces by the others.
 
+use crate::budget::Budget;
+use crate::encode::written::Writer;
+use postbop_ir::proof::{self, Maker};
 use postbop_kit::bdd::{self, Assignment, Bdd, Ref};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Member, Ndd, Ndds, Term};
 use rustc_hash::FxHashSet as HashSet;
@@ -180,6 +183,17 @@ impl<'w> Bdds<'w> {
         let bdd = self.bdd.borrow();
         let (high, low) = bdd.cofactors(set);
         Ok((bdd.level(set), [low, high]))
+    }
+
+    /// A set of a proof.
+    pub fn written(
+        &self,
+        set: Ref,
+        writer: &mut Writer,
+        maker: &mut Maker,
+        budget: &Budget,
+    ) -> Option<proof::Ref> {
+        writer.set(&self.bdd.borrow(), set, maker, budget).ok()
     }
 
     fn make(

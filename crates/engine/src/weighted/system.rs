@@ -120,6 +120,13 @@ impl<'m, S: Sets> Model<'m, S> {
         field.is_some_and(|field| bits::contains(self.live.at(self.program, loc), field))
     }
 
+    /// Whether a result of a procedure matters to some caller.
+    pub fn is_live_result(&self, proc: ProcId, at: usize) -> bool {
+        let exit = self.program.procs()[proc].exit;
+        let field = self.scopes.first_result(self.program, proc) + at;
+        bits::contains(self.live.at(self.program, exit), field)
+    }
+
     /// The rules of all procedures and edges.
     pub fn rules(&mut self) -> Result<System<Weight<S::Set>>, Refused> {
         let mut rules = Vec::new();

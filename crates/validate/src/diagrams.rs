@@ -1,0 +1,338 @@
+//! Room `validate`: conditions that decision diagrams show to be impossible.
+//!
+//! # Idea
+//!
+//! Sets that an engine kept as decision diagrams are hard for a solver that learns clauses: it has to find out case by case what two diagrams have in common, where a walk
+//! through both at once is short. So each condition is first made a diagram itself, of the inputs of its gates. If that is the constant false the condition is impossible.
+//! If it grows too large, or is not false, the solver is asked.
+//!
+//! # Order
+//!
+//! An input has a rank, and diagrams test inputs by falling rank ([`crate::execute`]): what comes later in a proof is tested first. Diagrams are written from their leaves to their roots, so that is the order
+//! of the engine that wrote them. Any order is right, another one may need more vertices.
+//!
+//! # Cost
+//!
+//! For each question [`TIMES`] steps for each gate that there is, and [`FEW`] more, but not more than [`MOST`]. Vertices are kept from one question to the next until there are [`MOST`].
+
+use crate::gates::{Gate, Gates, Lit, Mix};
+use crate::solver::GoesOn;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+/// How many steps a question may take for each gate, without gates, and altogether.
+const TIMES: usize = 64;
+const FEW: usize = 1 << 13;
+const MOST: usize = 1 << 21;
+
+/// How many steps there are between two questions whether the work may go on, and how much work a step is, and a question.
+const PATIENCE: u64 = 1 << 10;
+const STEP: u64 = 4;
+const QUESTION: u64 = 16;
+
+/// A vertex: the input that it tests, and what is left if it is false, and if it is true. The latter is not a complement.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Vertex {
+    /// The rank of the input, and its number.
+    tests: (u32, u32),
+    low: Lit,
+    high: Lit,
+}
+
+impl Vertex {
+    fn is_input(&self) -> bool {
+        self.low == Lit::FALSE && self.high == Lit::TRUE
+    }
+}
+
+/// Decision diagrams of gates. A diagram is a vertex or its complement, and written as a gate would be.
+pub struct Diagrams<'g> {
+    goes_on: GoesOn<'g>,
+    vertices: Vec<Vertex>,
+    numbers: HashMap<Vertex, Lit, BuildHasherDefault<Mix>>,
+    known: HashMap<[Lit; 3], Lit, BuildHasherDefault<Mix>>,
+    /// The diagram of each gate that has one.
+    made: Vec<Option<Lit>>,
+    /// How many steps there may still be for this question.
+    left: usize,
+    /// What is to be computed next, and what was.
+    tasks: Vec<Task>,
+    done: Vec<Lit>,
+}
+
+/// A step of a computation: the choice between two diagrams by a third, or the vertex for the two choices computed last.
+enum Task {
+    Choose([Lit; 3]),
+    Join { of: [Lit; 3], tests: (u32, u32), flip: bool },
+}
+
+/// Why a diagram is not made.
+enum Stop {
+    /// The steps are used up.
+    TooLarge,
+    CalledOff,
+}
+
+impl<'g> Diagrams<'g> {
+    /// No diagrams but the constants.
+    pub fn new(goes_on: GoesOn<'g>) -> Self {
+        let leaf = Vertex { tests: (0, 0), low: Lit::TRUE, high: Lit::TRUE };
+        Diagrams {
+            goes_on,
+            vertices: vec![leaf],
+            numbers: HashMap::default(),
+            known: HashMap::default(),
+            made: vec![Some(Lit::TRUE)],
+            left: 0,
+            tasks: Vec::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Whether it is seen that these are not true together. `None` if the work was called off.
+    pub fn exclude(&mut self, gates: &Gates, all: &[Lit]) -> Option<bool> {
+        if self.known.len() > MOST {
+            *self = Diagrams::new(self.goes_on);
+        }
+        self.left = MOST.min(FEW + TIMES * gates.len());
+        if !(self.goes_on)(QUESTION) {
+            return None;
+        }
+        match self.conjunction(gates, all) {
+            Ok(all) => Some(all == Lit::FALSE),
+            Err(Stop::TooLarge) => Some(false),
+            Err(Stop::CalledOff) => None,
+        }
+    }
+
+    fn conjunction(&mut self, gates: &Gates, all: &[Lit]) -> Result<Lit, Stop> {
+        let mut so_far = Lit::TRUE;
+        for &lit in all {
+            let next = self.of(gates, lit)?;
+            so_far = self.choose(so_far, next, Lit::FALSE)?;
+            if so_far == Lit::FALSE {
+                break;
+            }
+        }
+        Ok(so_far)
+    }
+
+    /// The diagram of a gate, made after those of all gates below it.
+    fn of(&mut self, gates: &Gates, lit: Lit) -> Result<Lit, Stop> {
+        self.made.resize(gates.len().max(self.made.len()), None);
+        let mut stack = vec![lit.gate()];
+        while let Some(&at) = stack.last() {
+            let before = stack.len();
+            if self.made[at].is_none() {
+                let below = gates.below(at).iter().map(|lit| lit.gate());
+                stack.extend(below.filter(|&to| self.made[to].is_none()));
+            }
+            if stack.len() == before {
+                stack.pop();
+                if self.made[at].is_none() {
+                    self.made[at] = Some(self.make(gates, at)?);
+                }
+            }
+        }
+        Ok(self.made_of(lit))
+    }
+
+    fn made_of(&self, lit: Lit) -> Lit {
+        self.made[lit.gate()].expect("gates below are made first").flip(lit.is_negated())
+    }
+
+    fn make(&mut self, gates: &Gates, at: usize) -> Result<Lit, Stop> {
+        match gates.gate(at) {
+            Gate::Input(rank) => Ok(self.vertex((*rank, at as u32), Lit::FALSE, Lit::TRUE)),
+            &Gate::Ite([c, a, b]) => self.choose(self.made_of(c), self.made_of(a), self.made_of(b)),
+            Gate::And(all) => {
+                let all = all.iter().map(|&lit| self.made_of(lit)).collect();
+                self.conjoin(all)
+            }
+        }
+    }
+
+    /// The conjunction of diagrams.
+    fn conjoin(&mut self, all: Vec<Lit>) -> Result<Lit, Stop> {
+        // A diagram of one input put on top of those below it is one step.
+        let (mut inputs, mut others): (Vec<Lit>, Vec<Lit>) =
+            all.into_iter().partition(|lit| lit.gate() != 0 && self.vertices[lit.gate()].is_input());
+        inputs.sort_unstable_by_key(|lit| self.vertices[lit.gate()].tests);
+        let mut cube = Lit::TRUE;
+        for input in inputs {
+            cube = self.choose(input, cube, Lit::FALSE)?;
+        }
+        others.push(cube);
+        // Pairs, then pairs of pairs: long lists stay balanced.
+        while others.len() > 1 {
+            let both = others.chunks(2).map(|pair| match *pair {
+                [a, b] => self.choose(a, b, Lit::FALSE),
+                _ => Ok(pair[0]),
+            });
+            others = both.collect::<Result<_, Stop>>()?;
+        }
+        Ok(others[0])
+    }
+
+    fn vertex(&mut self, tests: (u32, u32), low: Lit, high: Lit) -> Lit {
+        if low == high {
+            return low;
+        }
+        let flip = high.is_negated();
+        let vertex = Vertex { tests, low: low.flip(flip), high: high.flip(flip) };
+        let next = Lit::of(self.vertices.len());
+        let own = *self.numbers.entry(vertex).or_insert(next);
+        if own == next {
+            self.vertices.push(vertex);
+        }
+        own.flip(flip)
+    }
+
+    /// The second diagram where the first is true, else the third.
+    fn choose(&mut self, c: Lit, a: Lit, b: Lit) -> Result<Lit, Stop> {
+        self.tasks.clear();
+        self.done.clear();
+        self.tasks.push(Task::Choose([c, a, b]));
+        while let Some(task) = self.tasks.pop() {
+            match task {
+                Task::Choose(three) => {
+                    let (of, flip) = match simple(three) {
+                        Ok(seen) => {
+                            self.done.push(seen);
+                            continue;
+                        }
+                        Err(normal) => normal,
+                    };
+                    if let Some(known) = self.known.get(&of) {
+                        self.done.push(known.flip(flip));
+                        continue;
+                    }
+                    self.step()?;
+                    let tests = self.first(of);
+                    let [low, high] = [false, true].map(|side| of.map(|lit| self.side(lit, tests, side)));
+                    self.tasks.extend([
+                        Task::Join { of, tests, flip },
+                        Task::Choose(high),
+                        Task::Choose(low),
+                    ]);
+                }
+                Task::Join { of, tests, flip } => {
+                    let (high, low) = (self.done.pop(), self.done.pop());
+                    let both = low.zip(high).expect("both were computed before");
+                    let made = self.vertex(tests, both.0, both.1);
+                    self.known.insert(of, made);
+                    self.done.push(made.flip(flip));
+                }
+            }
+        }
+        Ok(self.done[0])
+    }
+
+    /// Counts a step.
+    fn step(&mut self) -> Result<(), Stop> {
+        self.left = self.left.checked_sub(1).ok_or(Stop::TooLarge)?;
+        let asks = (self.left as u64).is_multiple_of(PATIENCE);
+        if asks && !(self.goes_on)(PATIENCE * STEP) { Err(Stop::CalledOff) } else { Ok(()) }
+    }
+
+    /// The input that is tested first in some of these, which are not all constant: the one with the greatest rank.
+    fn first(&self, of: [Lit; 3]) -> (u32, u32) {
+        let inner = of.iter().filter(|lit| lit.gate() != 0);
+        inner.map(|lit| self.vertices[lit.gate()].tests).max().expect("not all are constant")
+    }
+
+    /// What is left of a diagram if an input is false, or true, that nothing in it is tested before.
+    fn side(&self, of: Lit, tests: (u32, u32), value: bool) -> Lit {
+        let vertex = self.vertices[of.gate()];
+        if of.gate() == 0 || vertex.tests != tests {
+            return of;
+        }
+        let side = if value { vertex.high } else { vertex.low };
+        side.flip(of.is_negated())
+    }
+}
+
+/// A choice that can be seen at once, or an equal one to compute, and whether to complement that: its first and its second diagram are no complements.
+fn simple([mut c, mut a, mut b]: [Lit; 3]) -> Result<Lit, ([Lit; 3], bool)> {
+    if c.is_negated() {
+        (c, a, b) = (!c, b, a);
+    }
+    if a.gate() == c.gate() {
+        a = Lit::TRUE.flip(a.is_negated());
+    }
+    if b.gate() == c.gate() {
+        b = Lit::FALSE.flip(b.is_negated());
+    }
+    match (a, b) {
+        _ if a == b || c == Lit::TRUE => Ok(a),
+        (Lit::TRUE, Lit::FALSE) => Ok(c),
+        (Lit::FALSE, Lit::TRUE) => Ok(!c),
+        _ => {
+            // A conjunction has two orders.
+            if b == Lit::FALSE && !a.is_negated() && a < c {
+                (c, a) = (a, c);
+            }
+            let flip = a.is_negated();
+            Err(([c, a.flip(flip), b.flip(flip)], flip))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small numbers that look random.
+    struct Numbers(u64);
+    impl Numbers {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % bound
+        }
+    }
+
+    /// Gates over four inputs, whatever comes.
+    fn random(seed: u64) -> (Gates, Vec<Lit>) {
+        let (mut gates, mut numbers) = (Gates::new(), Numbers(seed));
+        let mut all: Vec<Lit> = (0..4).map(|_| gates.input(numbers.below(3) as u32)).collect();
+        for _ in 0..12 {
+            let mut any = || all[numbers.below(all.len())].flip(numbers.below(2) == 1);
+            let (a, b, c, d) = (any(), any(), any(), any());
+            all.push(if numbers.below(2) == 0 { gates.and(vec![a, b, c, d]) } else { gates.ite(a, b, c) });
+        }
+        (gates, all)
+    }
+
+    #[test]
+    fn what_is_excluded_is_impossible_and_the_rest_is_not() {
+        let mut counts = [0; 2];
+        for seed in 0..300 {
+            let (gates, all) = random(seed);
+            let mut diagrams = Diagrams::new(&|_| true);
+            for (at, &a) in all.iter().enumerate() {
+                for &b in &all[..at] {
+                    for pair in [[a, b], [!a, b], [a, !b], [!a, !b]] {
+                        let possible = (0..16).any(|row| {
+                            let inputs = (1..=4).map(|at| (at, row >> (at - 1) & 1 != 0)).collect();
+                            pair.iter().all(|&lit| gates.value(&inputs, lit))
+                        });
+                        assert_eq!(diagrams.exclude(&gates, &pair), Some(!possible), "{seed}: {pair:?}");
+                        counts[possible as usize] += 1;
+                    }
+                }
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 10_000), "{counts:?}");
+    }
+
+    #[test]
+    fn a_question_that_is_too_large_stays_open_and_one_that_is_called_off_has_no_answer() {
+        // Whether two numbers are the same, all bits of the one before all of the other: a vertex for each number.
+        let mut gates = Gates::new();
+        let [a, b] = [2, 1].map(|rank| (0..24).map(|_| gates.input(rank)).collect::<Vec<Lit>>());
+        let same = gates.same(&a, &b);
+        let differ = gates.and(vec![!same, a[0]]);
+        assert_eq!(Diagrams::new(&|_| true).exclude(&gates, &[same, differ]), Some(false));
+        assert_eq!(Diagrams::new(&|more| more < PATIENCE).exclude(&gates, &[same, differ]), None);
+    }
+}
