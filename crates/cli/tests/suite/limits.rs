@@ -68,7 +68,7 @@ fn memory_is_full_near_the_limit() {
 fn resident(path: &str, limit: u64, options: &[&str]) -> u64 {
     let memory = format!("{limit}M");
     let args = [&["check", path, "--memory", &memory, "--engine", "explicit"], options].concat();
-    let mut child = command(&args).stdout(Stdio::null()).spawn().expect("the binary runs");
+    let child = command(&args).stdout(Stdio::null()).spawn().expect("the binary runs");
     let used = child.wait4().expect("the binary ends");
     assert_eq!(used.status.code(), Some(3), "{args:?}");
     used.rusage.maxrss / 1_000_000
