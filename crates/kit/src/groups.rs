@@ -39,6 +39,19 @@ impl Groups {
     pub fn member(&self, at: usize) -> u32 {
         self.members[at]
     }
+
+    /// Puts items into the order of the members, of which each is the number of an item. Needs no second list of items.
+    pub fn arrange<T>(&self, items: &mut [T]) {
+        let mut settled = vec![false; items.len()];
+        for start in 0..items.len() {
+            let mut at = start;
+            // Each swap puts the right item in its place, and the one that was there further along.
+            while !std::mem::replace(&mut settled[at], true) && self.members[at] as usize != start {
+                items.swap(at, self.members[at] as usize);
+                at = self.members[at] as usize;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -52,5 +65,18 @@ mod tests {
         assert_eq!((groups.of(0), groups.of(1)), (&[1, 9][..], &[][..]));
         assert_eq!((groups.of(2), groups.of(3)), (&[7, 3][..], &[][..]));
         assert_eq!((groups.range(2), groups.member(3)), (2..4, 3));
+    }
+
+    #[test]
+    fn items_are_arranged_as_their_numbers_are() {
+        let group = |at: usize| at * at % 7;
+        for count in [0, 1, 2, 9, 100] {
+            let groups = Groups::new(7, (0..count).map(|at| (group(at), at as u32)));
+            let mut items: Vec<usize> = (0..count).collect();
+            groups.arrange(&mut items);
+            let mut sorted: Vec<usize> = (0..count).collect();
+            sorted.sort_by_key(|&at| group(at));
+            assert_eq!(items, sorted);
+        }
     }
 }

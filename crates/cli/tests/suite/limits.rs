@@ -88,7 +88,7 @@ fn resident(path: &str, limit: u64, options: &[&str]) -> u64 {
 fn a_search_grows_in_small_steps() {
     let path = scratch("endless_steps.bp", ENDLESS);
     let path = path.to_str().expect("plain names");
-    for limit in [60, 75, 90, 105, 120] {
+    for limit in [60, 75, 105] {
         for options in [&[][..], &["--shortest"]] {
             let most = resident(path, limit, options);
             // The process itself has 7 MB, and the allocator keeps some pages.

@@ -26,7 +26,7 @@ impl Solver<'_, '_, '_, '_> {
     pub(super) fn arrive_now(&mut self, loc: LocId, new: Ref, cause: Cause) -> Result<(), Interrupted> {
         let place = self.places[loc];
         let time = Length::from(self.arrivals.len() as u64);
-        self.arrivals.push(Arrival { loc, time, set: new, cause });
+        self.encoder.bdd.push(&mut self.arrivals, Arrival { loc, time, set: new, cause })?;
         let reach = self.encoder.bdd.or(place.reach, new)?;
         let fresh = self.encoder.bdd.or(place.fresh, new)?;
         self.places[loc] = Place { reach, fresh, turns: place.turns };

@@ -99,14 +99,15 @@ pub(super) const CERTAIN: &str = "what arrived came from somewhere";
 impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
     /// The history of what a solver did.
     pub fn new(mut solver: Solver<'m, 'a, 'w, 't>, budget: &'w Budget) -> Self {
-        let mut arrived = std::mem::take(&mut solver.arrivals);
-        // As a rule they are in order already.
-        arrived.sort_by(|one, other| one.time.cmp(&other.time));
+        let mut arrivals = std::mem::take(&mut solver.arrivals);
+        if !arrivals.is_sorted_by(|one, other| one.time <= other.time) {
+            arrivals.sort_by(|one, other| one.time.cmp(&other.time));
+        }
         let locs = solver.encoder.machine.program.locs();
-        let by_loc = arrived.iter().enumerate().map(|(at, arrival)| (arrival.loc.index(), at as u32));
+        let by_loc = arrivals.iter().enumerate().map(|(at, arrival)| (arrival.loc.index(), at as u32));
         let groups = Groups::new(locs.len(), by_loc);
         let first: Table<LocId, u32> = locs.ids().map(|loc| groups.range(loc.index()).start as u32).collect();
-        let arrivals = (0..arrived.len()).map(|at| arrived[groups.member(at) as usize].clone()).collect();
+        groups.arrange(&mut arrivals);
         let signature = Table::filled(first.len(), None);
         Recorded {
             budget,

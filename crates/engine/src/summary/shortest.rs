@@ -62,7 +62,8 @@ impl Solver<'_, '_, '_, '_> {
         cause: Cause,
         time: &Length,
     ) -> Result<(), Interrupted> {
-        self.arrivals.push(Arrival { loc, time: time.clone(), set: new, cause });
+        let arrival = Arrival { loc, time: time.clone(), set: new, cause };
+        self.encoder.bdd.push(&mut self.arrivals, arrival)?;
         let key = (time.clone(), loc);
         let waiting = self.rings.schedule.get(&key).copied().unwrap_or(Ref::FALSE);
         let all = self.encoder.bdd.or(waiting, new)?;

@@ -402,6 +402,10 @@ impl<'m, 'a, 'w, 't> Solver<'m, 'a, 'w, 't> {
         {
             listener.proof(proof);
         }
+        if !self.targets.found() {
+            self.targets.tell(stopped, |_| unreachable!("nothing was found"), listener);
+            return stats;
+        }
         let machine = self.encoder.machine;
         self.encoder.bdd.forget_plans();
         self.encoder.bdd.set_interrupt(|_| budget.check_writing().is_ok());

@@ -90,6 +90,15 @@ impl<'w> Bdd<'w> {
         self.may(0)
     }
 
+    /// Adds to a list that grows with the work. If the list is full, asks the callback first whether it may move to a place twice as large.
+    pub fn push<T>(&mut self, list: &mut Vec<T>, item: T) -> Result<(), Interrupted> {
+        if list.len() == list.capacity() {
+            self.may(2 * list.capacity() * size_of::<T>())?;
+        }
+        list.push(item);
+        Ok(())
+    }
+
     /// Sets another callback that may interrupt work.
     pub fn set_interrupt(&mut self, goes_on: impl FnMut(usize) -> bool + 'w) {
         self.goes_on = Box::new(goes_on);

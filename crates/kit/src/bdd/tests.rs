@@ -269,3 +269,12 @@ fn work_is_interrupted_when_it_is_more_than_allowed() {
     let other = bdd.plan([1], [(17, 1)]);
     assert_ne!(bdd.project(all, other).unwrap(), image, "another plan has another number");
 }
+
+#[test]
+fn a_list_moves_only_where_there_is_room() {
+    let mut bdd = Bdd::new(|bytes| bytes <= 1000);
+    let mut list: Vec<u64> = Vec::new();
+    while bdd.push(&mut list, 7).is_ok() {}
+    // The next place would have had 128 members of eight bytes.
+    assert_eq!((list.len(), list.capacity()), (64, 64));
+}
