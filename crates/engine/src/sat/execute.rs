@@ -184,15 +184,15 @@ impl Executor<'_, '_> {
             let Some(state) = self.arrive(loc, is_target) else { continue };
             let mut state = Some(state);
             let leaving = self.regions.program.leaving(loc);
-            copied += leaving.len() * self.regions.layouts[self.proc].len();
-            if copied > MANY {
-                let work = (self.out.aig.len() - nodes) as u64 / NODES + (copied / MANY) as u64;
-                (nodes, copied) = (self.out.aig.len(), 0);
-                if !goes_on(work) {
-                    return false;
-                }
-            }
             for (nth, &edge) in leaving.iter().enumerate() {
+                copied += self.regions.layouts[self.proc].len();
+                if copied > MANY {
+                    let work = (self.out.aig.len() - nodes) as u64 / NODES + (copied / MANY) as u64;
+                    (nodes, copied) = (self.out.aig.len(), 0);
+                    if !goes_on(work) {
+                        return false;
+                    }
+                }
                 let last = nth + 1 == leaving.len();
                 let state = if last { state.take() } else { state.clone() };
                 self.take(edge, state.expect("taken for the last edge only"));

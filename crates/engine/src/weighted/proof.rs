@@ -75,8 +75,10 @@ fn told<'w>(
     let set = relations.padded(weight, &Relations::<Bdds>::union(&weight.writes, &written)).ok()?;
     let matters = |place: &Place| match *place {
         Place::Now(var) => model.is_live(var, loc),
+        // A caller's set says nothing of an argument that does not matter.
+        Place::Entry(var) => model.is_live(var, model.program.procs()[proc].entry),
         Place::Result(at) => model.is_live_result(proc, at as usize),
-        Place::Entry(_) | Place::Exit(_) => true,
+        Place::Exit(_) => true,
     };
     let is_told = |column| meanings.get(&column).is_some_and(|(place, _)| matters(place));
     model.store().project(&set, |column| !is_told(column)).ok()
