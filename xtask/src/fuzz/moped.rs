@@ -108,7 +108,9 @@ fn temporal(program: &Program, plain: &Plain) -> Result<Score, String> {
             let (read, diagnostics) = ltl(&formula, program);
             let Some(read) = read else { return Err(format!("formula: {formula}: {diagnostics:?}")) };
             let Ok(automaton) = read.violations(&mut |_| true) else { continue };
-            let product = product(program, &automaton, &read.atoms, Accepts::Always, &formula);
+            let unlimited = Budget::unlimited();
+            let product = product(program, &automaton, &read.atoms, Accepts::Always, &formula, &unlimited);
+            let product = product.map_err(|why| format!("formula: {formula}: {why}"))?;
             let queries = [product.query.clone()];
             let task = proving(&product.program, &queries);
             let report =

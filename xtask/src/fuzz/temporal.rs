@@ -17,7 +17,7 @@ mod watch;
 use super::cycles::compare;
 use super::{Finding, Score, proving};
 use decide::{Decided, Starts, decide};
-use postbop_engine::{Accepts, EngineChoice, Wrapped, engines, product};
+use postbop_engine::{Accepts, Budget, EngineChoice, Wrapped, engines, product};
 use postbop_front::temporal::{Automaton, ltl, monitor};
 use postbop_ir::oracle::{oracle, recur, stuck};
 use postbop_ir::step::Places;
@@ -78,7 +78,8 @@ fn of_formula<'p>(text: &str, program: &'p Program) -> Result<Asked<'p>, String>
     let read = read.ok_or_else(|| format!("front end: {diagnostics:?}"))?;
     let automaton = read.violations(&mut |_| true).map_err(|_| "front end: interrupted")?;
     let accepts = Accepts::Always;
-    let wrapped = product(program, &automaton, &read.atoms, accepts, "formula");
+    let wrapped = product(program, &automaton, &read.atoms, accepts, "formula", &Budget::unlimited())
+        .map_err(|why| why.to_string())?;
     Ok(Asked { watcher: Watcher::Formula(formula, false), automaton, atoms: read.atoms, accepts, wrapped })
 }
 
@@ -88,7 +89,8 @@ fn of_monitor<'p>(text: &str, program: &'p Program) -> Result<Asked<'p>, String>
     let read = read.ok_or_else(|| format!("front end: {diagnostics:?}"))?;
     let automaton = read.automaton(&mut |_| true).map_err(|_| "front end: interrupted")?;
     let accepts = if read.repeats { Accepts::Always } else { Accepts::Once };
-    let wrapped = product(program, &automaton, &read.atoms, accepts, "monitor");
+    let wrapped = product(program, &automaton, &read.atoms, accepts, "monitor", &Budget::unlimited())
+        .map_err(|why| why.to_string())?;
     Ok(Asked { watcher: Watcher::Monitor(second), automaton, atoms: read.atoms, accepts, wrapped })
 }
 

@@ -44,10 +44,11 @@ pub fn properties<'i>(
         output.error("formulas and monitors about programs with threads are not supported yet");
         return Err(Status::BadInput);
     }
-    let product = |watched: &Watched| {
-        product(&input.program, &watched.automaton, &watched.atoms, watched.accepts, &watched.name)
-    };
-    let mut wrapped: Vec<Wrapped> = all.iter().map(product).collect();
+    let mut wrapped: Vec<Wrapped> = Vec::with_capacity(all.len());
+    for Watched { automaton, atoms, accepts, name } in &all {
+        let product = product(&input.program, automaton, atoms, *accepts, name, budget);
+        wrapped.push(product.map_err(|_| too_large(name, output))?);
+    }
     if let Some(Some(proc)) = &args.terminates {
         wrapped.push(of_activations(proc, input, output)?);
     }

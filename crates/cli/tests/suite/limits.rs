@@ -60,14 +60,15 @@ fn memory_is_full_near_the_limit() {
     }
 }
 
-/// The most memory that a search had resident, in millions of bytes. `peak_bytes` would not do: it is what was seen when
+/// The most memory that a run had resident that ended with its limit of memory, in millions of bytes. `peak_bytes` would not do: it is what was seen when
 /// the limit was asked about, and vectors move in between. Nor would what the system says when the process has ended, which
 /// counts the process that started it too.
 #[cfg(target_os = "linux")]
 fn resident(path: &str, limit: u64, options: &[&str]) -> u64 {
     let memory = format!("{limit}M");
-    let args = [&["check", path, "--memory", &memory, "--engine", "explicit"], options].concat();
-    let mut child = command(&args).stdout(Stdio::null()).spawn().expect("the binary runs");
+    let args = [&["check", path, "--memory", &memory], options].concat();
+    let streams = command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = streams.expect("the binary runs");
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     loop {
@@ -89,7 +90,7 @@ fn a_search_grows_in_small_steps() {
     let path = scratch("endless_steps.bp", ENDLESS);
     let path = path.to_str().expect("plain names");
     for limit in [60, 75, 105] {
-        for options in [&[][..], &["--shortest"]] {
+        for options in [&["--engine", "explicit"][..], &["--engine", "explicit", "--shortest"]] {
             let most = resident(path, limit, options);
             // The process itself has 7 MB, and the allocator keeps some pages.
             assert!(
@@ -98,6 +99,19 @@ fn a_search_grows_in_small_steps() {
             );
         }
     }
+}
+
+/// A monitor that can take 100,000 edges at each of 40 locations: too many to draw them all.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_product_for_which_there_is_no_room_is_not_made() {
+    let edges = "idle -> idle;\n".repeat(100_000);
+    let monitor = scratch("many_edges.monitor", format!("state idle init;\nstate busy repeat;\n{edges}"));
+    let program =
+        scratch("many_edges.bp", format!("decl x;\nvoid main() begin\n{}end\n", "x := *;\n".repeat(40)));
+    let [program, monitor] = [&program, &monitor].map(|path| path.to_str().expect("plain names"));
+    let most = resident(program, 150, &["--monitor", monitor]);
+    assert!(most > 75 && most <= 180, "{most} MB of 150 MB");
 }
 
 #[test]

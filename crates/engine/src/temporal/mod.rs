@@ -14,6 +14,7 @@ pub mod wrap;
 use crate::budget::Budget;
 use crate::engine::Cycles;
 use crate::explicit::Explicit;
+use crate::reduce::room;
 use crate::summary::Summary;
 use crate::turns::{self, Question};
 use crate::verdict::{Verdict, Why};
@@ -59,6 +60,10 @@ fn goes_on(question: &Question, budget: &Budget, board: &Board) -> bool {
 fn translated(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     for (query, &number) in question.task.queries.iter().zip(&question.numbers) {
         if !board.is_open(number) || budget.check().is_err() || board.is_over() {
+            continue;
+        }
+        if let Err(why) = budget.allows(room(&question.task)) {
+            board.unknown(number, why);
             continue;
         }
         let repeating = repeat::translate(&question.task, query);

@@ -17,7 +17,9 @@
 //! At most one edge for each location and each edge of the automaton.
 
 use super::wrap::{Draft, Wrapped};
+use crate::budget::Budget;
 use crate::threads::build::{both, constant, equals, number};
+use crate::verdict::Why;
 use postbop_front::temporal::Atom;
 use postbop_ir::{Action, Expr, Id, LocId, Program, Query, Type, VarId};
 use postbop_kit::buchi::{Automaton, Edge};
@@ -46,7 +48,11 @@ struct Watch<'a, 'l> {
     state: VarId,
     state_type: Type,
     accepting: Vec<LocId>,
+    budget: &'l Budget,
 }
+
+/// So many edges are made before the budget is asked.
+const MANY: usize = 1 << 12;
 
 /// The product of a sequential program and an automaton over atoms, which asks for a run that the automaton accepts; `name` is what
 /// users call the property that it does not.
@@ -56,13 +62,14 @@ pub fn product<'a>(
     atoms: &[Atom],
     accepts: Accepts,
     name: &str,
-) -> Wrapped<'a> {
+    budget: &Budget,
+) -> Result<Wrapped<'a>, Why> {
     let mut draft = Draft::new(program);
     let state_type = number(automaton.accepting.len().saturating_sub(1) as u32);
     let state = draft.out.global("%state", state_type);
     draft.out.set_control(vec![state]);
-    let mut watch = Watch { draft, automaton, atoms, state, state_type, accepting: Vec::new() };
-    let after = program.locs().ids().map(|loc| watch.location(loc)).collect::<Vec<LocId>>();
+    let mut watch = Watch { draft, automaton, atoms, state, state_type, accepting: Vec::new(), budget };
+    let after = program.locs().ids().map(|loc| watch.location(loc)).collect::<Result<Vec<LocId>, Why>>()?;
     for (id, edge) in program.edges().pairs() {
         watch.draft.keep(id, after[edge.from.index()], edge.to);
     }
@@ -74,33 +81,36 @@ pub fn product<'a>(
         watch.accepting.push(watch.draft.out.procs()[start].entry);
     }
     let ended = watch.draft.loc(start);
-    watch.moves(over, None, ended);
+    watch.moves(over, None, ended)?;
     watch.draft.add(ended, over, Action::skip());
     let Watch { draft, accepting, .. } = watch;
     let query = match accepts {
         Accepts::Once => Query::reach(name, accepting),
         Accepts::Always => Query::recur(name, accepting),
     };
-    draft.finish(start, query)
+    Ok(draft.finish(start, query))
 }
 
 impl Watch<'_, '_> {
     /// Lets the automaton read at a location; where the program goes on from.
-    fn location(&mut self, loc: LocId) -> LocId {
+    fn location(&mut self, loc: LocId) -> Result<LocId, Why> {
         let program = self.draft.source;
         if !is_position(program, loc) {
-            return loc;
+            return Ok(loc);
         }
         let after = self.draft.loc(program.locs()[loc].proc);
-        self.moves(loc, Some(loc), after);
-        after
+        self.moves(loc, Some(loc), after)?;
+        Ok(after)
     }
 
     /// The edges that the automaton can take at a location of the program, or after its end.
-    fn moves(&mut self, from: LocId, read: Option<LocId>, after: LocId) {
+    fn moves(&mut self, from: LocId, read: Option<LocId>, after: LocId) -> Result<(), Why> {
         let proc = self.draft.out.locs()[from].proc;
         let mut passes: Option<LocId> = None;
-        for edge in &self.automaton.edges {
+        for (nth, edge) in self.automaton.edges.iter().enumerate() {
+            if nth.is_multiple_of(MANY) {
+                self.budget.check()?;
+            }
             let Some(condition) = self.condition(edge, read) else { continue };
             let to = match self.automaton.accepting[edge.to as usize] {
                 false => after,
@@ -117,6 +127,7 @@ impl Watch<'_, '_> {
             self.draft.add(passes, after, Action::skip());
             self.accepting.push(passes);
         }
+        Ok(())
     }
 
     /// Under which condition an edge of the automaton can be taken; `None` if it never can here.
