@@ -188,7 +188,9 @@ fn examples_of_moped_get_its_answers() {
         let (read, problems) = ltl(formula, &program);
         let read = read.unwrap_or_else(|| panic!("{name}: {problems:?}"));
         let automaton = read.violations(&mut |_| true).expect("there is no limit");
-        let product = product(&program, &automaton, &read.atoms, Accepts::Always, formula);
+        let unlimited = Budget::unlimited();
+        let product = product(&program, &automaton, &read.atoms, Accepts::Always, formula, &unlimited)
+            .expect("there is room");
         let said =
             &answers(&product.program, std::slice::from_ref(&product.query), None, EngineChoice::Auto)[0];
         let good = if violated {
