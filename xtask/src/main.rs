@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use xtask::fuzz::Kind;
 use xtask::generate::Features;
@@ -291,9 +292,14 @@ fn run_fuzz(
 ) -> ExitCode {
     let seed = seed.unwrap_or_else(seed_by_time);
     println!("fuzz: seed {seed}");
-    // A breakdown of an engine is a finding, told once at the end.
-    std::panic::set_hook(Box::new(|_| {}));
-    let tally = fuzz::fuzz(seed, count, kind, only, seconds.map(Duration::from_secs));
+    // A breakdown of an engine is a finding, told once at the end; one of the fuzzer is not.
+    static BROKE_DOWN: Mutex<String> = Mutex::new(String::new());
+    std::panic::set_hook(Box::new(|what| *BROKE_DOWN.lock().expect("no panic here") = what.to_string()));
+    let fuzz = || fuzz::fuzz(seed, count, kind, only, seconds.map(Duration::from_secs));
+    let Ok(tally) = std::panic::catch_unwind(fuzz) else {
+        println!("fuzz: the fuzzer broke down: {}", BROKE_DOWN.lock().expect("no panic here"));
+        return ExitCode::from(2);
+    };
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     let Some((seed, what, source)) = tally.wrong else { return ExitCode::SUCCESS };
     println!("fuzz: seed {seed} is wrong: {what}\n{source}");
