@@ -7,6 +7,11 @@
 //! members, in which the ties of the last member count in full, and those of each member by a quarter less with every member
 //! that came after it. The variable with the greatest pull is next.
 //!
+//! Where no tie leads on, the next component begins, and **the smallest component comes first**. Let a set relate `c` bits of one
+//! component to the bits of another. If the `c` bits are tested first, then at most 2<sup>c</sup> different functions of the others are
+//! left to be tested. If they are tested last, there may be as many as there are functions of `c` bits, 2 to the power of 2<sup>c</sup>.
+//! Flags and counters are small components, and are often what the others depend on.
+//!
 //! The pull is raised by up to a third, by the share of its ties that go to members: such a variable opens few new ties.
 //! So a copy that is compared with its original and nothing else stands right behind it, and is not left for later because
 //! the original has other partners.
@@ -142,6 +147,31 @@ impl Partners {
         Partners { list, ranges }
     }
 
+    /// For each node the size of its component: how many nodes a chain of ties leads to.
+    fn component_sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.ranges.len()];
+        let mut component = Vec::new();
+        for start in 0..sizes.len() as u32 {
+            if sizes[start as usize] > 0 {
+                continue;
+            }
+            component.clear();
+            component.push(start);
+            sizes[start as usize] = 1;
+            let mut done = 0;
+            while let Some(&node) = component.get(done) {
+                done += 1;
+                for &(partner, _) in self.of(node) {
+                    if std::mem::replace(&mut sizes[partner as usize], 1) == 0 {
+                        component.push(partner);
+                    }
+                }
+            }
+            component.iter().for_each(|&node| sizes[node as usize] = done as u32);
+        }
+        sizes
+    }
+
     fn of(&self, node: Node) -> &[(Node, u32)] {
         let (start, end) = self.ranges[node as usize];
         &self.list[start as usize..end as usize]
@@ -209,7 +239,8 @@ impl Collector<'_> {
     }
 }
 
-/// The numbers below `count`, in an order in which those that are tied are close. Among equals the least is first.
+/// The numbers below `count`, in an order in which those that are tied are close. Among equals those in a smaller component are first,
+/// and then the least.
 pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
     let partners = Partners::new(count, ties);
     let mut pull = vec![0f64; count];
@@ -219,17 +250,20 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
         all[a as usize] += strength as f64;
         all[b as usize] += strength as f64;
     }
-    let mut queue: BinaryHeap<(u64, Reverse<u32>)> = (0..count as u32).map(|at| (0, Reverse(at))).collect();
+    let sizes = partners.component_sizes();
+    // As bits, since floats that are not negative compare like their bits.
+    let key = |at: u32, pull: &[f64], inner: &[f64]| {
+        let place = at as usize;
+        let pull = if all[place] > 0.0 { pull[place] * (3.0 + inner[place] / all[place]) } else { 0.0 };
+        (pull.to_bits(), Reverse(sizes[place]), Reverse(at))
+    };
+    let mut queue: BinaryHeap<_> = (0..count as u32).map(|at| key(at, &pull, &inner)).collect();
     let mut placed = vec![false; count];
     let mut ordered = Vec::with_capacity(count);
     // Instead of lessening the pulls there are with each new member, its ties weigh more than those before.
     let mut weight = 1f64;
-    // As bits, since floats that are not negative compare like their bits.
-    let key = |at: u32, pull: &[f64], inner: &[f64]| {
-        let at = at as usize;
-        if all[at] > 0.0 { (pull[at] * (3.0 + inner[at] / all[at])).to_bits() } else { 0 }
-    };
-    while let Some((found, Reverse(at))) = queue.pop() {
+    while let Some(found) = queue.pop() {
+        let (_, _, Reverse(at)) = found;
         // If its key has grown since, the node is in the queue once more.
         if placed[at as usize] || found != key(at, &pull, &inner) {
             continue;
@@ -240,13 +274,13 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
         if weight > 1e200 {
             pull.iter_mut().for_each(|pull| *pull /= weight);
             weight = 1.0;
-            queue = (0..count as u32).map(|at| (key(at, &pull, &inner), Reverse(at))).collect();
+            queue = (0..count as u32).map(|at| key(at, &pull, &inner)).collect();
         }
         for &(partner, strength) in partners.of(at) {
             if !placed[partner as usize] {
                 pull[partner as usize] += strength as f64 * weight;
                 inner[partner as usize] += strength as f64;
-                queue.push((key(partner, &pull, &inner), Reverse(partner)));
+                queue.push(key(partner, &pull, &inner));
             }
         }
     }

@@ -57,8 +57,8 @@ pub struct Arrangement {
     pub placement: Table<ProcId, u32>,
     /// For each placement where its locals and results stand.
     pub spots: Vec<Box<[Spot]>>,
-    /// For each Boolean column, in their order, how many places there are behind it; and at the end, how many for those
-    /// that stand behind none.
+    /// For each Boolean column, in their order, how many places there are behind it; and one more, how many for those that stand
+    /// behind none. (Those stand before all columns.)
     pub behind: Vec<u32>,
     /// How many places there are for integers.
     pub integers: u32,

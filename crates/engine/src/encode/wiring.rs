@@ -14,12 +14,13 @@
 //! others it stands. Here it is counted out:
 //!
 //! ```text
-//! control │ column 0, locals behind it │ column 1, locals behind it │ … │ other locals │ integers
+//! control │ locals tied to no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
 //! ```
 //!
 //! First come the globals that a translation declared as control: they say where a run is. Then come the
-//! Booleans: for each *column* ([`super::columns`]) one slot, and behind it slots for the locals that have most to do with
-//! it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
+//! Booleans: the locals that have nothing to do with any column, such as the counter of a loop, for the same reason for which small
+//! components come first ([`super::affinity`]); then for each *column* ([`super::columns`]) one slot, and behind it slots for the locals
+//! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
 //! edge chooses freely have places among them; a Boolean choice has no level at all ([`super::chance`]).
 //!
 //! # Invariant
@@ -45,6 +46,7 @@ use super::machine::code::Machine;
 use postbop_ir::{Action, Expr, ProcId, Program, Table, Type, VarId};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::OnceCell;
+use std::iter;
 use std::ops::Index;
 
 /// What the four levels of a slot stand for.
@@ -107,7 +109,7 @@ pub struct Wiring {
     /// Where each other global stands.
     globals: HashMap<VarId, Spot>,
     /// For each Boolean column its slot, and at the end the slot before the locals that stand behind no column. That
-    /// last slot is left empty, as if it were a column's.
+    /// slot is left empty, as if it were a column's. It is less than all the others.
     columns: Vec<u32>,
     integers: Integers,
     /// The placement of each procedure: procedures of one placement have the same slots.
@@ -188,10 +190,11 @@ impl Wiring {
         }
         let globals: Vec<VarId> = program.globals().filter(|var| !control.contains_key(var)).collect();
         let arrangement = Arrangement::new(machine, &globals);
-        let mut columns = Vec::with_capacity(arrangement.behind.len());
-        for &locals in &arrangement.behind {
-            columns.push(next);
-            next += 1 + locals;
+        let mut columns = vec![0; arrangement.behind.len()];
+        let behind_none = columns.len() - 1;
+        for column in iter::once(behind_none).chain(0..behind_none) {
+            columns[column] = next;
+            next += 1 + arrangement.behind[column];
         }
         let integers = Integers::new(machine, &arrangement, next);
         let slots = arrangement.spots.iter().map(|_| OnceCell::new()).collect();
