@@ -13,9 +13,13 @@
 //!
 //! # Cost
 //!
-//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal. Where
-//! there are fewer cores than runners, the last runner pauses for as long as it works, as long as all others run: so a third engine on
-//! two cores slows down each of the others by a third at most.
+//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
+//!
+//! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core, as long as all
+//! run ([`has_turn`]). The first one leads for a little work, since what it can do it often does at once. Then the last one has most of
+//! the time: the first one had its chance. After a second nobody knows who is closer to an answer; the last one, which has had more
+//! than its share, pauses for a quarter of the time, and the first one does not pause any more. So the last runner takes about twice the time that it would take alone
+//! at most, and those in between hardly more than alone in the first second, and a third more after it.
 
 use crate::budget::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -43,15 +47,20 @@ pub struct Race {
     claimed: AtomicBool,
     /// Whether answers without a run are the same from every runner.
     alike: bool,
-    /// Since when the last runner has worked without a pause, in microseconds; none if it needs no pauses.
-    resumed: Option<AtomicU64>,
+    /// When the race began, if there are more runners than cores.
+    crowded_since: Option<Duration>,
 }
 
-/// How long the last runner works at least before it pauses, and for how many eighths of that time it then does.
-const STINT: Duration = Duration::from_millis(2);
-const PAUSED: u32 = 9;
-/// It never pauses longer than this.
-const LONGEST: Duration = Duration::from_millis(50);
+/// The first runner leads for so much work, and no longer than so long.
+const LEAD: (u64, Duration) = (2_000_000, Duration::from_millis(300));
+/// So long the first and the last runner take turns.
+const TURNS: Duration = Duration::from_secs(1);
+/// Turns come again after so many milliseconds, of which so many are the first runner's: while they take turns, and after that.
+const CYCLE: u128 = 10;
+const FIRST: u128 = 2;
+const FIRST_LATER: u128 = 3;
+/// No runner pauses longer than this without a look at its limits.
+const LONGEST: Duration = Duration::from_millis(10);
 
 impl Race {
     /// So many runners are at the start. Whether answers without a run are the same from each, and whether there are more runners
@@ -63,7 +72,7 @@ impl Race {
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
             alike,
-            resumed: crowded.then(|| AtomicU64::new(now())),
+            crowded_since: crowded.then(clock),
         }
     }
 
@@ -74,9 +83,7 @@ impl Race {
     /// A runner has done so much work. Returns whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
         let before = self.work[runner].swap(work, Ordering::Relaxed);
-        if runner + 1 == self.work.len() {
-            self.pause(runner);
-        }
+        self.pause(runner);
         let mut can_win = !self.claimed.load(Ordering::Relaxed);
         for (other, state) in self.states().iter().enumerate().filter(|(other, _)| *other != runner) {
             if let State::Done(done) = *state {
@@ -90,18 +97,20 @@ impl Race {
         can_win
     }
 
-    /// Leaves the cores to the others for a while, if all of them run.
-    fn pause(&self, last: usize) {
-        let Some(resumed) = &self.resumed else { return };
-        let worked = Duration::from_micros(now().saturating_sub(resumed.load(Ordering::Relaxed)));
-        if worked < STINT {
-            return;
+    /// Leaves the cores to the others until it is this runner's turn, or for a while.
+    fn pause(&self, runner: usize) {
+        let Some(start) = self.crowded_since else { return };
+        let end = clock() + LONGEST;
+        let last = self.work.len() - 1;
+        let leader = || self.work[0].load(Ordering::Relaxed);
+        while (runner == 0 || runner == last) && !has_turn(runner == 0, leader(), clock() - start) {
+            let states = self.states();
+            let crowded = states.iter().all(|state| *state == State::Running);
+            if !crowded || clock() >= end || self.claimed.load(Ordering::Relaxed) {
+                return;
+            }
+            drop(self.changed.wait_timeout(states, Duration::from_millis(1)));
         }
-        let states = self.states();
-        if let Some(pause) = pause_after(worked, &states[..last]) {
-            drop(self.changed.wait_timeout(states, pause));
-        }
-        resumed.store(now(), Ordering::Relaxed);
     }
 
     /// A runner is done after so much work, and has found a run to show or not: waits until the winner is known, or `patient` says no
@@ -147,15 +156,16 @@ impl Race {
     }
 }
 
-/// How long the last runner pauses after it has worked for some time, given the states of the others.
-fn pause_after(worked: Duration, others: &[State]) -> Option<Duration> {
-    let crowded = others.iter().all(|state| *state == State::Running);
-    crowded.then(|| (worked * PAUSED / 8).min(LONGEST))
-}
-
-/// The time, in microseconds.
-fn now() -> u64 {
-    clock().as_micros() as u64
+/// Whether it is the turn of the first runner, or else of the last one, so long after the start, when the first one has done so much work.
+fn has_turn(first: bool, leader: u64, since: Duration) -> bool {
+    let at = since.as_millis() % CYCLE;
+    match (first, since < TURNS) {
+        _ if leader < LEAD.0 && since < LEAD.1 => first,
+        (true, true) => at < FIRST,
+        (false, true) => at >= FIRST,
+        (true, false) => true,
+        (false, false) => at >= FIRST_LATER,
+    }
 }
 
 /// Whether a runner that is done after so much work beats another one, which has worked as much as that or more. The
@@ -236,15 +246,31 @@ mod tests {
     }
 
     #[test]
+    fn in_a_crowd_the_first_leads_and_then_they_take_turns() {
+        let ms = Duration::from_millis;
+        let turns = |leader, since| [true, false].map(|first| has_turn(first, leader, since));
+        assert_eq!(turns(0, ms(0)), [true, false]);
+        assert_eq!(turns(LEAD.0 - 1, ms(299)), [true, false]);
+        assert_eq!(turns(LEAD.0, ms(5)), [false, true], "it has had its lead");
+        assert_eq!(turns(0, ms(305)), [false, true], "its lead takes too long");
+        let shares = |from: u64| {
+            let cycle = (from..from + 10).map(|at| turns(LEAD.0, ms(at)));
+            cycle.fold([0, 0], |sum, turn| [sum[0] + turn[0] as u32, sum[1] + turn[1] as u32])
+        };
+        assert_eq!(shares(400), [2, 8]);
+        assert_eq!(shares(5_000), [10, 7]);
+    }
+
+    #[test]
     fn in_a_crowd_the_last_one_pauses_while_all_others_run() {
-        let second = Duration::from_secs(1);
-        assert_eq!(pause_after(STINT, &[State::Running; 2]), Some(STINT * PAUSED / 8));
-        assert_eq!(pause_after(second, &[State::Running; 2]), Some(LONGEST));
-        assert_eq!(pause_after(second, &[State::Running, State::Out]), None);
         let race = Race::new(3, false, true);
-        std::thread::sleep(STINT);
         let start = clock();
         race.goes_on(2, 1);
-        assert!(clock() - start >= STINT, "it has paused");
+        assert!(clock() - start >= LONGEST, "it has paused");
+        race.goes_on(1, 1);
+        race.gives_up(1);
+        let start = clock();
+        race.goes_on(2, 2);
+        assert!(clock() - start < LONGEST, "there is a core for each");
     }
 }

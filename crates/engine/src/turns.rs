@@ -72,7 +72,7 @@ impl<'a> Question<'a> {
 
 /// What the engine on trial may do before the others get their turns, in its own units: so much, and so much per edge of
 /// the program.
-const TRIAL: (u64, u64) = (100_000, 60);
+const TRIAL: (u64, u64) = (100_000, 40);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;

@@ -286,3 +286,22 @@ pub fn order(count: usize, ties: &[Tie]) -> Vec<u32> {
     }
     ordered
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_component_comes_first() {
+        // 0 to 3 are a chain, 4 and 5 a pair, and 6 is alone.
+        let ties = [(0, 1, STRONG), (1, 2, STRONG), (2, 3, STRONG), (4, 5, STRONG)];
+        assert_eq!(order(7, &ties), [6, 4, 5, 0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_copy_stands_behind_its_original() {
+        // 3 is a copy of 0 and tied to nothing else; 1 is tied to 0 as strongly, and to 2 as well.
+        let ties = [(0, 1, STRONG), (1, 2, STRONG), (0, 3, STRONG)];
+        assert_eq!(order(4, &ties), [0, 3, 1, 2]);
+    }
+}
