@@ -83,7 +83,7 @@ fn check_file(file: &File<'_>) -> Vec<Breach> {
     let mut breaches = Vec::new();
     if matches!(
         extension(file.path),
-        "rs" | "md" | "toml" | "bp" | "pds" | "yml" | "sh" | "js" | "css" | "html"
+        "rs" | "md" | "toml" | "bp" | "pds" | "smt2" | "ir" | "yml" | "sh" | "js" | "css" | "html"
     ) {
         breaches.extend(whitespace(file));
     }

@@ -7,7 +7,7 @@
 //! members, in which the ties of the last member count in full, and those of each member by a quarter less with every member
 //! that came after it. The variable with the greatest pull is next.
 //!
-//! Where no tie leads on, the next component begins, and **the smallest component comes first**. Let a set relate `c` bits of one
+//! Where no tie leads on, the next component begins (variables that are connected by chains of ties), and **the smallest component comes first**, counted in variables. Let a set relate `c` bits of one
 //! component to the bits of another. If the `c` bits are tested first, then at most 2<sup>c</sup> different functions of the others are
 //! left to be tested. If they are tested last, there may be as many as there are functions of `c` bits, 2 to the power of 2<sup>c</sup>.
 //! Flags and counters are small components, and are often what the others depend on.

@@ -11,7 +11,7 @@
 //!    tied to most, since it is likely to stand behind it in the end.
 //! 2. **Locals and results without a column**, procedure by procedure. Each looks for the partner that it is tied to most
 //!    among those that have a place already, and stands behind the Boolean column that the partner is in, or stands behind. Behind one
-//!    column, tied ones are close. Locals of different procedures may stand at the same place.
+//!    column, tied ones are close. One that has no such partner stands before all columns, and so do those that join it. Locals of different procedures may stand at the same place.
 //!
 //! That is for Booleans. Integers have an order of their own: columns first, then the others.
 //!
@@ -37,7 +37,7 @@ pub enum Spot {
     /// A Boolean: at this Boolean column, counted in their order. With offset 0 it is a member; otherwise it stands so far
     /// behind.
     Boolean {
-        /// The column; or one more than the last for those that stand behind none.
+        /// The column; or one more than the last for those that stand behind none, which come before all columns.
         column: u32,
         /// How far behind it.
         offset: u32,

@@ -7,18 +7,19 @@
 //! value on its way between caller and callee ([`Role`]).
 //!
 //! **Procedures share slots.** A diagram speaks of one procedure. The values of another one come in only at calls and
-//! returns, where they are on the levels of [`Role::Pass`]; so locals of different procedures can have the same slots.
+//! returns: in a summary, parameters and results are on the levels of [`Role::Pass`]; on entering a callee, its parameters are on those of
+//! [`Role::Next`], which the caller does not use there. So locals of different procedures can have the same slots.
 //! Globals have the same slots in all procedures.
 //!
-//! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result after which
-//! others it stands. Here it is counted out:
+//! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result where
+//! it stands. Here it is counted out:
 //!
 //! ```text
-//! control │ locals tied to no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
+//! control │ locals behind no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
 //! ```
 //!
 //! First come the globals that a translation declared as control: they say where a run is. Then come the
-//! Booleans: the locals that have nothing to do with any column, such as the counter of a loop, for the same reason for which small
+//! Booleans: the locals that found no column to stand behind, such as the Booleans with which a loop counts, for the same reason for which small
 //! components come first ([`super::affinity`]); then for each *column* ([`super::columns`]) one slot, and behind it slots for the locals
 //! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
 //! edge chooses freely have places among them; a Boolean choice has no level at all ([`super::chance`]).
@@ -58,7 +59,7 @@ pub enum Role {
     Now = 1,
     /// The value after the edge.
     Next = 2,
-    /// An argument or a result on its way.
+    /// A parameter or a result in a summary.
     Pass = 3,
 }
 

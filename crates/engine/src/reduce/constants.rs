@@ -17,7 +17,8 @@
 //! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
 //! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
 //! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
-//! matters; and if all assignments store the same number, that is the number that is read.
+//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored was not live
+//! where it came into being: no value that is computed from it matters, and none is joined.
 //!
 //! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
 //! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
@@ -30,11 +31,13 @@
 //! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
 //! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
 //! entry are kept, with their numbers ([`Constants::entries`]), and [`super::edge_map`] adds them to the entry of each
-//! of its segments.
+//! of its segments. A proof is given the numbers of the constants that are live at each location ([`super::loc_map`]); for that, results are
+//! kept too ([`Numbers`]).
 //!
 //! That is true of each segment, whichever call it belongs to, because [`Live`] joins all calls: a variable that is
 //! live at the entry of a procedure is live before every call of it. Follow it back along any run, and it stays live
 //! until an edge assigns it; for if none did, it would be live where it comes into being, and would be no constant.
+//! That edge stored its number, and so the number is there at the entry.
 //!
 //! # Paper
 //!
@@ -49,7 +52,7 @@ use super::draft::{Draft, Made};
 use super::fold::Folder;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
-use postbop_ir::trace::Known as Entered;
+use postbop_ir::trace::Known;
 use postbop_ir::{Action, Expr, Op, ProcId, Program, Table, Type, Value, VarId};
 use postbop_kit::bits;
 use rustc_hash::FxHashMap as HashMap;
@@ -95,14 +98,14 @@ pub struct Constants {
     /// How many there are.
     pub count: usize,
     /// For each procedure the constants that are live at its entry, with their values.
-    pub entries: HashMap<ProcId, Entered>,
-    /// What they are.
-    pub known: Known,
+    pub entries: HashMap<ProcId, Known>,
+    /// Their numbers, for proofs.
+    pub numbers: Numbers,
 }
 
-/// The values of constants.
+/// The numbers that constants are.
 #[derive(Default)]
-pub struct Known {
+pub struct Numbers {
     /// Variables.
     pub vars: HashMap<VarId, Value>,
     /// Results of procedures, by their position.
@@ -135,7 +138,7 @@ pub fn constants(draft: &mut Draft) -> Constants {
         results.pairs().flat_map(|(proc, results)| results.iter().enumerate().map(move |at| (proc, at)));
     let results = of_procs.filter_map(|(proc, (at, stored))| Some(((proc, at), stored.always()?))).collect();
     let entries = entries(program, &scopes, &live, &stored);
-    Constants { count: vars.len(), entries, known: Known { vars, results } }
+    Constants { count: vars.len(), entries, numbers: Numbers { vars, results } }
 }
 
 /// What is stored before the first edge: various numbers in each variable whose initial value can matter.
@@ -292,7 +295,7 @@ fn entries(
     scopes: &Scopes,
     live: &Live,
     stored: &Table<VarId, Stored>,
-) -> HashMap<ProcId, Entered> {
+) -> HashMap<ProcId, Known> {
     let mut entries = HashMap::default();
     for (id, proc) in program.procs().pairs() {
         let fields = bits::members(live.at(program, proc.entry));
@@ -303,7 +306,7 @@ fn entries(
                 _ => None,
             }
         });
-        let mut known: Entered = known.collect();
+        let mut known: Known = known.collect();
         known.sort_unstable();
         if !known.is_empty() {
             entries.insert(id, known);

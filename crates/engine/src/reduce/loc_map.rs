@@ -21,7 +21,7 @@
 //!
 //! Linear in the program and in the proof, plus liveness if there are constants.
 
-use super::constants::Known;
+use super::constants::Numbers;
 use super::draft::NIL;
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
@@ -41,10 +41,10 @@ pub struct LocMap {
 
 impl LocMap {
     /// A proof about the reduced program as one about the program as written.
-    pub fn proof(&self, written: &Program, reduced: &Program, known: &Known, proof: Proof) -> Proof {
+    pub fn proof(&self, written: &Program, reduced: &Program, numbers: &Numbers, proof: Proof) -> Proof {
         let (mut maker, sets) = Maker::of(proof);
-        let unchanged = unchanged(written, reduced, known, &mut maker);
-        let constants = Constants::new(written, known);
+        let unchanged = unchanged(written, reduced, numbers, &mut maker);
+        let constants = Constants::new(written, numbers);
         let is = |looks: &[Option<Vec<bool>>; 2], look: usize, loc: LocId| {
             looks[look].as_ref().is_none_or(|look| look[loc.index()])
         };
@@ -72,14 +72,19 @@ impl LocMap {
 }
 
 /// For each procedure, that the variables have their entry values which it writes as written, but not any more.
-fn unchanged(written: &Program, reduced: &Program, known: &Known, maker: &mut Maker) -> Table<ProcId, Ref> {
+fn unchanged(
+    written: &Program,
+    reduced: &Program,
+    numbers: &Numbers,
+    maker: &mut Maker,
+) -> Table<ProcId, Ref> {
     let mut read = vec![false; written.vars().len()];
     let exprs = reduced.edges().iter().flat_map(|edge| edge.action.exprs());
     exprs.flat_map(|expr| expr.reads()).for_each(|var| read[var.index()] = true);
     let (before, after) = (assigned(written), assigned(reduced));
     let (globals_before, globals_after) = (Scopes::new(written), Scopes::new(reduced));
     let mut conjunct = |var: VarId, all: &mut Vec<Ref>| {
-        if read[var.index()] && !known.vars.contains_key(&var) {
+        if read[var.index()] && !numbers.vars.contains_key(&var) {
             let width = written.vars()[var].ty.bits().unwrap_or(0);
             all.push(maker.same(Place::Entry(var), Place::Now(var), width));
         }
@@ -107,18 +112,18 @@ fn assigned(program: &Program) -> Vec<bool> {
 
 /// What is known of constants, and where they are live.
 struct Constants<'k> {
-    known: &'k Known,
+    numbers: &'k Numbers,
     live: Option<(Scopes, Live)>,
 }
 
 impl<'k> Constants<'k> {
-    fn new(program: &Program, known: &'k Known) -> Self {
-        let live = (!known.vars.is_empty()).then(|| {
+    fn new(program: &Program, numbers: &'k Numbers) -> Self {
+        let live = (!numbers.vars.is_empty()).then(|| {
             let scopes = Scopes::new(program);
             let live = Live::new(program, &scopes);
             (scopes, live)
         });
-        Constants { known, live }
+        Constants { numbers, live }
     }
 
     /// The values of the constants that are live at a location.
@@ -128,11 +133,11 @@ impl<'k> Constants<'k> {
         let first = scopes.first_result(program, proc);
         let value = |field: usize| {
             let (place, ty, value) = match scopes.var(program, proc, field) {
-                Some(var) => (Place::Now(var), program.vars()[var].ty, self.known.vars.get(&var)),
+                Some(var) => (Place::Now(var), program.vars()[var].ty, self.numbers.vars.get(&var)),
                 None => {
                     let at = field - first;
                     let ty = program.procs()[proc].results[at];
-                    (Place::Result(at as u32), ty, self.known.results.get(&(proc, at)))
+                    (Place::Result(at as u32), ty, self.numbers.results.get(&(proc, at)))
                 }
             };
             Some(maker.equals(place, ty.bits()?, *value?))

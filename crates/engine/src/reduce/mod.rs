@@ -32,7 +32,7 @@ mod tests;
 
 use crate::budget::Stopwatch;
 use crate::verdict::Stats;
-use constants::Known;
+use constants::Numbers;
 use draft::Draft;
 use edge_map::EdgeMap;
 use loc_map::LocMap;
@@ -48,7 +48,7 @@ pub struct Reduced {
     asked: (Prefer, bool, Proofs),
     lift: EdgeMap,
     locs: LocMap,
-    known: Known,
+    numbers: Numbers,
     /// How much smaller it is, and what that took.
     pub stats: Stats,
 }
@@ -95,7 +95,7 @@ pub fn reduce(task: &Task) -> Reduced {
     let unreachable = draft.unreachable();
     let (program, queries, mut lift, locs) = draft.finish();
     lift.entries = constants.entries;
-    let known = constants.known;
+    let numbers = constants.numbers;
     stopwatch.lap("reduce_us");
     let mut stats = Stats::from([
         ("locations", task.program.locs().len() as u64),
@@ -112,7 +112,7 @@ pub fn reduce(task: &Task) -> Reduced {
         asked: (task.prefer, task.first, task.proofs),
         lift,
         locs,
-        known,
+        numbers,
         stats,
     }
 }
@@ -126,7 +126,7 @@ impl Reduced {
 
     /// A proof about the smaller program as one about the program as written, which is this one.
     pub fn prove(&self, written: &Program, proof: Proof) -> Proof {
-        self.locs.proof(written, &self.program, &self.known, proof)
+        self.locs.proof(written, &self.program, &self.numbers, proof)
     }
 
     /// A trace of the smaller program as one of the program as written.

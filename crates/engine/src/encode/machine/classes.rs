@@ -10,16 +10,17 @@
 //! The fields of a procedure are the variables that it can touch: some globals, its locals, its results
 //! ([`crate::encode::scope`]). A packed valuation is a row of fields.
 //!
-//! * Two procedures are in the same class if one row can hold a valuation of either: they touch and write the
-//!   same globals, have as many parameters and locals, their fields have the same types in the same order, and the
-//!   same fields are live at entry and exit.
-//! * Two edges are in the same class if their procedures are, the same fields are live before and after them, and
+//! * Two procedures are in the same class if a row means the same in both: they touch and write the same globals, have as many
+//!   parameters and locals, and fields of the same types in the same order; the same fields are live at both entries, and
+//!   the same at both exits.
+//! * Two edges are in the same class if their procedures are, the same fields are live before both, and the same after both, and
 //!   their actions are the same when locals are named by their place in the procedure; calls are the same if their
 //!   callees are in one class.
 //!
 //! So edges of one class, if they are no calls, lead from a row to the same rows. Calls of one class enter their callees with
 //! the same rows, and if these return the same row, they continue with the same row; but their callees may have
-//! different bodies. A class is represented by its first member ([`Classes::models`]).
+//! different bodies. A class of procedures is represented by its first member ([`Classes::models`]). Relations depend on slots as well: see *placement*
+//! in [`crate::encode::arrangement`].
 //!
 //! To find the classes, all that matters of a procedure or an edge is written down as words, its *key*; those with the same
 //! key are in the same class.
@@ -34,7 +35,7 @@ use crate::encode::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Scope, Table, Type, VarId};
 use postbop_kit::rows::Rows;
 
-/// Procedures with more fields than one bit each of so many words are not compared, nor are their edges.
+/// Procedures with more fields than so many words have bits are not compared, nor are their edges.
 const MOST_WORDS: usize = 4;
 
 /// The classes of procedures and of edges.
