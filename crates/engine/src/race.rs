@@ -16,10 +16,9 @@
 //! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
 //!
 //! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core, as long as all
-//! run ([`has_turn`]). The first one leads for a little work, since what it can do it often does at once. Then the last one has most of
-//! the time: the first one had its chance. After a second nobody knows who is closer to an answer; the last one, which has had more
-//! than its share, pauses for a quarter of the time, and the first one does not pause any more. So the last runner takes about twice the time that it would take alone
-//! at most, and those in between hardly more than alone in the first second, and a third more after it.
+//! run ([`has_turn`]). The first one may be given a lead of some work. Then they take turns, the last one a little longer. After a second nobody knows who is
+//! closer to an answer; the last one, which has had more than its share, pauses for some of the time, and the first one does not pause any more. So
+//! the last runner takes at most about twice the time that it would take alone, and those in between hardly more than alone in the first second, and a third more after it.
 
 use crate::budget::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,32 +46,31 @@ pub struct Race {
     claimed: AtomicBool,
     /// Whether answers without a run are the same from every runner.
     alike: bool,
-    /// When the race began, if there are more runners than cores.
-    crowded_since: Option<Duration>,
+    /// For how much work the first runner leads, if there are more runners than cores, and when the race began.
+    crowd: Option<(u64, Duration)>,
 }
 
-/// The first runner leads for so much work, and no longer than so long.
-const LEAD: (u64, Duration) = (2_000_000, Duration::from_millis(300));
+/// The first runner leads no longer than this.
+const LONGEST_LEAD: Duration = Duration::from_millis(300);
 /// So long the first and the last runner take turns.
 const TURNS: Duration = Duration::from_secs(1);
-/// Turns come again after so many milliseconds, of which so many are the first runner's: while they take turns, and after that.
+/// Turns come again after so many milliseconds, of which in so many the last runner pauses; as long as they take turns, these are the first runner's.
 const CYCLE: u128 = 10;
-const FIRST: u128 = 2;
-const FIRST_LATER: u128 = 3;
+const FIRST: u128 = 3;
 /// No runner pauses longer than this without a look at its limits.
 const LONGEST: Duration = Duration::from_millis(10);
 
 impl Race {
-    /// So many runners are at the start. Whether answers without a run are the same from each, and whether there are more runners
-    /// than cores.
-    pub fn new(runners: usize, alike: bool, crowded: bool) -> Self {
+    /// So many runners are at the start. Whether answers without a run are the same from each; and if there are more runners
+    /// than cores, for how much work the first one leads.
+    pub fn new(runners: usize, alike: bool, crowd: Option<u64>) -> Self {
         Race {
             work: (0..runners).map(|_| AtomicU64::new(0)).collect(),
             states: Mutex::new(vec![State::Running; runners]),
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
             alike,
-            crowded_since: crowded.then(clock),
+            crowd: crowd.map(|lead| (lead, clock())),
         }
     }
 
@@ -99,11 +97,11 @@ impl Race {
 
     /// Leaves the cores to the others until it is this runner's turn, or for a while.
     fn pause(&self, runner: usize) {
-        let Some(start) = self.crowded_since else { return };
+        let Some((lead, start)) = self.crowd else { return };
         let end = clock() + LONGEST;
         let last = self.work.len() - 1;
-        let leader = || self.work[0].load(Ordering::Relaxed);
-        while (runner == 0 || runner == last) && !has_turn(runner == 0, leader(), clock() - start) {
+        let leads = || self.work[0].load(Ordering::Relaxed) < lead;
+        while (runner == 0 || runner == last) && !has_turn(runner == 0, leads(), clock() - start) {
             let states = self.states();
             let crowded = states.iter().all(|state| *state == State::Running);
             if !crowded || clock() >= end || self.claimed.load(Ordering::Relaxed) {
@@ -156,15 +154,15 @@ impl Race {
     }
 }
 
-/// Whether it is the turn of the first runner, or else of the last one, so long after the start, when the first one has done so much work.
-fn has_turn(first: bool, leader: u64, since: Duration) -> bool {
+/// Whether it is the turn of the first runner, or else of the last one, so long after the start. Whether the first one still leads.
+fn has_turn(first: bool, leads: bool, since: Duration) -> bool {
     let at = since.as_millis() % CYCLE;
     match (first, since < TURNS) {
-        _ if leader < LEAD.0 && since < LEAD.1 => first,
+        _ if leads && since < LONGEST_LEAD => first,
         (true, true) => at < FIRST,
         (false, true) => at >= FIRST,
         (true, false) => true,
-        (false, false) => at >= FIRST_LATER,
+        (false, false) => at >= FIRST,
     }
 }
 
@@ -195,7 +193,7 @@ mod tests {
         for (pauses, dues, winner) in
             [([5, 0], [10, 300], 0), ([0, 5], [300, 10], 1), ([0, 2], [20, 20], 0), ([2, 0], [20, 20], 0)]
         {
-            let race = Race::new(2, false, false);
+            let race = Race::new(2, false, None);
             let pause = |runner: usize| Duration::from_millis(pauses[runner]);
             let won = std::thread::scope(|scope| {
                 let other = scope.spawn(|| run(&race, 1, dues[1], pause(1)));
@@ -208,7 +206,7 @@ mod tests {
     #[test]
     fn of_three_the_one_with_the_least_work_wins() {
         for (dues, winner) in [([30, 20, 10], 2), ([30, 10, 20], 1), ([10, 10, 10], 0), ([50, 10, 10], 1)] {
-            let race = Race::new(3, false, false);
+            let race = Race::new(3, false, None);
             let won = std::thread::scope(|scope| {
                 let runners = [0, 1, 2].map(|runner| {
                     let race = &race;
@@ -222,20 +220,20 @@ mod tests {
 
     #[test]
     fn who_is_alone_wins() {
-        let race = Race::new(2, false, false);
+        let race = Race::new(2, false, None);
         race.gives_up(0);
         assert!(race.wins(1, 1_000, true, || true));
-        let race = Race::new(3, false, false);
+        let race = Race::new(3, false, None);
         assert!(race.wins(1, 1_000, true, || false), "no more patience");
     }
 
     #[test]
     fn without_a_run_to_show_the_first_wins_at_once() {
-        let race = Race::new(2, true, false);
+        let race = Race::new(2, true, None);
         assert!(race.wins(1, 1_000, false, || panic!("it need not wait")) && race.claims());
         assert!(!race.goes_on(0, 1), "it is over");
         // Where answers differ, the other one is waited for.
-        let race = Race::new(2, false, false);
+        let race = Race::new(2, false, None);
         race.goes_on(0, 1);
         let mut asked = 0;
         race.wins(1, 1_000, false, || {
@@ -248,22 +246,21 @@ mod tests {
     #[test]
     fn in_a_crowd_the_first_leads_and_then_they_take_turns() {
         let ms = Duration::from_millis;
-        let turns = |leader, since| [true, false].map(|first| has_turn(first, leader, since));
-        assert_eq!(turns(0, ms(0)), [true, false]);
-        assert_eq!(turns(LEAD.0 - 1, ms(299)), [true, false]);
-        assert_eq!(turns(LEAD.0, ms(5)), [false, true], "it has had its lead");
-        assert_eq!(turns(0, ms(305)), [false, true], "its lead takes too long");
+        let turns = |leads, since| [true, false].map(|first| has_turn(first, leads, since));
+        assert_eq!(turns(true, ms(5)), [true, false]);
+        assert_eq!(turns(false, ms(5)), [false, true], "it has had its lead");
+        assert_eq!(turns(true, LONGEST_LEAD + ms(5)), [false, true], "its lead takes too long");
         let shares = |from: u64| {
-            let cycle = (from..from + 10).map(|at| turns(LEAD.0, ms(at)));
+            let cycle = (from..from + 10).map(|at| turns(false, ms(at)));
             cycle.fold([0, 0], |sum, turn| [sum[0] + turn[0] as u32, sum[1] + turn[1] as u32])
         };
-        assert_eq!(shares(400), [2, 8]);
+        assert_eq!(shares(400), [3, 7]);
         assert_eq!(shares(5_000), [10, 7]);
     }
 
     #[test]
     fn in_a_crowd_the_last_one_pauses_while_all_others_run() {
-        let race = Race::new(3, false, true);
+        let race = Race::new(3, false, Some(1_000));
         let start = clock();
         race.goes_on(2, 1);
         assert!(clock() - start >= LONGEST, "it has paused");

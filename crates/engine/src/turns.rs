@@ -72,12 +72,15 @@ impl<'a> Question<'a> {
 
 /// What the engine on trial may do before the others get their turns, in its own units: so much, and so much per edge of
 /// the program.
-const TRIAL: (u64, u64) = (100_000, 40);
+const TRIAL: (u64, u64) = (100_000, 75);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 4;
 const SAT: u64 = 80;
+/// In a race on too few cores, a program with so few variables gives the first engine a lead of so much work: few variables have few
+/// valuations, and to enumerate them is quick.
+const LEAD: (usize, u64) = (32, 2_000_000);
 /// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 
@@ -167,7 +170,8 @@ fn race(question: &Question, engines: usize, board: &Board) -> Race {
     let mut open = pairs.filter(|(query, number)| query.has_target() && board.is_open(**number));
     let alike = open.all(|(_, &number)| board.is_guarded(number));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Race::new(engines, alike, engines > cores)
+    let lead = if task.program.vars().len() <= LEAD.0 { LEAD.1 } else { 0 };
+    Race::new(engines, alike, (engines > cores).then_some(lead))
 }
 
 /// Answers a question by one engine that wants the program as it is, with what was prepared for earlier questions about it.
