@@ -76,7 +76,7 @@ const TRIAL: (u64, u64) = (100_000, 75);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver.
 const EXPLICIT: u64 = 1;
-const SUMMARY: u64 = 4;
+const SUMMARY: u64 = 3;
 const SAT: u64 = 80;
 /// In a race on too few cores, a program with so few variables gives the first engine a lead of so much work: few variables have few
 /// valuations, and to enumerate them is quick.
