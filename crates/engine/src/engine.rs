@@ -143,10 +143,10 @@ pub fn for_threads() -> &'static dyn Engine {
     engines().iter().copied().find(|engine| engine.wants().threads).expect("there is one")
 }
 
-/// Whether an engine can answer a task.
-pub fn takes(engine: &dyn Engine, task: &Task) -> Result<(), Unsupported> {
+/// Whether an engine can answer a task, given whether its program has unbounded integers.
+pub fn takes(engine: &dyn Engine, task: &Task, integers: bool) -> Result<(), Unsupported> {
     if !engine.wants().integers {
-        finite(task.program)?;
+        finite(integers)?;
     }
     if engine.wants().cycles == Cycles::Translated {
         asks_to_reach(task)?;
@@ -164,15 +164,15 @@ pub fn asks_to_reach(task: &Task) -> Result<(), Unsupported> {
     }
 }
 
-/// Refuses a program with unbounded integers.
-pub fn finite(program: &Program) -> Result<(), Unsupported> {
-    match has_integers(program) {
+/// Refuses a program if it has unbounded integers.
+pub fn finite(integers: bool) -> Result<(), Unsupported> {
+    match integers {
         true => Err(Unsupported("unbounded integers; give them a width, as in `int<16>`".into())),
         false => Ok(()),
     }
 }
 
-/// Whether a program computes with unbounded integers.
+/// Whether a program computes with unbounded integers. To know that, all of it is looked at.
 pub fn has_integers(program: &Program) -> bool {
     let unbounded = |ty: &Type| *ty == Type::Integer;
     let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));

@@ -102,12 +102,13 @@ pub fn trial(program: &Program) -> u64 {
 
 /// Puts a question as it is to an engine, or to several.
 pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
+    let integers = has_integers(question.task.program);
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
-        EngineChoice::Auto if has_integers(question.task.program) => vec![(&Weighted, 1)],
+        EngineChoice::Auto if integers => vec![(&Weighted, 1)],
         EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
     };
-    let engines = willing(question, engines, board);
+    let engines = willing(question, engines, integers, board);
     let Some(&(first, _)) = engines.first() else { return };
     if let Err(why) = budget.allows(room(&question.task)) {
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
@@ -184,7 +185,7 @@ pub fn answer_by(
 ) {
     if let Err(why) = budget.allows(room(&question.task)) {
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
-    } else if !willing(question, vec![(engine, 1)], board).is_empty() {
+    } else if !willing(question, vec![(engine, 1)], has_integers(question.task.program), board).is_empty() {
         Asked { question, reduced: None, prepared, engine, budget }.ask(&Mutex::new(board));
     }
 }
@@ -230,12 +231,17 @@ fn lock<'l, 'b, 'a, 'o>(board: &'l Shared<'b, 'a, 'o>) -> MutexGuard<'l, &'b mut
     board.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The engines that take the program; if there is none, every query gets their reasons.
-fn willing<'e>(question: &Question, engines: Vec<Candidate<'e>>, board: &mut Board) -> Vec<Candidate<'e>> {
+/// The engines that take the program, given whether it has unbounded integers; if there is none, every query gets their reasons.
+fn willing<'e>(
+    question: &Question,
+    engines: Vec<Candidate<'e>>,
+    integers: bool,
+    board: &mut Board,
+) -> Vec<Candidate<'e>> {
     let mut refusals = Vec::new();
     let mut willing = Vec::new();
     for (engine, share) in engines {
-        match takes(engine, &question.task) {
+        match takes(engine, &question.task, integers) {
             Ok(()) => willing.push((engine, share)),
             Err(Unsupported(what)) => refusals.push(what),
         }

@@ -22,7 +22,7 @@ mod template;
 
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;
-use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants, finite};
+use crate::engine::{Cycles, Engine, Listener, Unsupported, Wants, finite, has_integers};
 use crate::verdict::Stats;
 use library::Algorithm;
 use postbop_ir::{Action, Program, Task, VarId};
@@ -61,7 +61,7 @@ impl Engine for Fixpoint {
 
 /// Whether a program's states have finitely many and few enough bits, and its calls are told apart by where they are.
 pub fn representable(program: &Program) -> Result<(), Unsupported> {
-    finite(program)?;
+    finite(has_integers(program))?;
     let width = |var: &VarId| program.vars()[*var].ty.bits().map_or(0, usize::from);
     let globals: usize = program.globals().map(|var| width(&var)).sum();
     let locals = program.procs().iter().map(|proc| proc.locals.iter().map(width).sum::<usize>());

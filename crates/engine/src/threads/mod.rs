@@ -39,7 +39,7 @@ mod translation;
 
 use crate::budget::{Budget, Silent};
 use crate::encode::prepared::Prepared;
-use crate::engine::{Engine, Unsupported, for_threads, takes};
+use crate::engine::{Engine, Unsupported, for_threads, has_integers, takes};
 use crate::turns::{self, Counts, Question};
 use crate::verdict::{Verdict, Why};
 use crate::verify::{Board, EngineChoice};
@@ -301,7 +301,7 @@ impl Threads<'_, '_> {
                 Err(why) => numbers.iter().for_each(|&at| board.unknown(at, why.clone())),
             };
         }
-        if let Err(Unsupported(what)) = takes(by, &task) {
+        if let Err(Unsupported(what)) = takes(by, &task, has_integers(task.program)) {
             return numbers.iter().for_each(|&at| board.unknown(at, Why::Unsupported(what.clone())));
         }
         let question =
