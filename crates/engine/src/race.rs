@@ -16,7 +16,7 @@
 //! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
 //!
 //! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core, as long as all
-//! run ([`has_turn`]). The first one may be given a lead of some work. Then they take turns, the last one a little longer. After a second nobody knows who is
+//! run ([`has_turn`]). The first one may be given a lead of some work. Then they take turns, and those of the last one are twice as long and more. After a second nobody knows who is
 //! closer to an answer; the last one, which has had more than its share, pauses for some of the time, and the first one does not pause any more. So
 //! the last runner takes at most about twice the time that it would take alone, and those in between hardly more than alone in the first second, and a third more after it.
 
