@@ -181,6 +181,14 @@ impl Budget {
         }
     }
 
+    /// Whether other engines start at the same task when so many units are done, so that what was found until then should be told.
+    pub fn ends_lead(&self, effort: u64) -> bool {
+        let ends = |(race, runner, weight): &(Arc<Race>, usize, u64)| {
+            race.ends_lead(*runner, effort.saturating_mul(*weight))
+        };
+        self.race.as_ref().is_some_and(ends)
+    }
+
     /// Whether this engine is the one to tell what was found when the time is up.
     pub fn claims(&self) -> bool {
         self.race.as_ref().is_none_or(|(race, ..)| race.claims())

@@ -11,18 +11,21 @@
 //! An engine that has no run to show need not wait: that there is none is the same answer from each of them. Only the name of the engine
 //! that was first depends on the machine then.
 //!
+//! The first runner has a lead: the others start when it has done so much work and is not done. Its lead does not count when work is
+//! compared.
+//!
 //! # Cost
 //!
-//! The work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
+//! The lead, and the work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
 //!
-//! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core, as long as all
-//! run ([`has_turn`]). The first one may be given a lead of some work. Then they take turns, and those of the last one are twice as long and more. After a second nobody knows who is
-//! closer to an answer; the last one, which has had more than its share, pauses for some of the time, and the first one does not pause any more. So
-//! the last runner takes at most about twice the time that it would take alone, and those in between hardly more than alone in the first second, and a third more after it.
+//! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core for as long as all
+//! run ([`has_turn`]). In the first second they take turns, and those of the one that is favoured are longer. After it nobody knows who is closer to an
+//! answer: the first one does not pause any more, and the last one does for some of the time. So the one that is favoured takes hardly more than one and
+//! a half times the time that it would take alone, and the runners in between hardly more than alone in the first second, and a third more after it.
 
 use crate::budget::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// How often an engine that waits checks whether it still has to.
@@ -31,6 +34,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What became of a runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
+    /// It starts when the lead of the first one is over.
+    Waiting,
     Running,
     /// It is done, after so much work.
     Done(u64),
@@ -44,34 +49,78 @@ pub struct Race {
     states: Mutex<Vec<State>>,
     changed: Condvar,
     claimed: AtomicBool,
+    /// For how much work the first runner leads, and when that was over.
+    lead: u64,
+    opened: OnceLock<Duration>,
     /// Whether answers without a run are the same from every runner.
-    alike: bool,
-    /// For how much work the first runner leads, if there are more runners than cores, and when the race began.
-    crowd: Option<(u64, Duration)>,
+    alike: AtomicBool,
+    crowd: Option<Favoured>,
 }
 
-/// The first runner leads no longer than this.
-const LONGEST_LEAD: Duration = Duration::from_millis(300);
-/// So long the first and the last runner take turns.
+/// Who is favoured, where there are more runners than cores.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Favoured {
+    /// The first runner.
+    First,
+    /// The last one.
+    Last,
+}
+
+/// So long one of them is favoured, and they take turns.
 const TURNS: Duration = Duration::from_secs(1);
-/// Turns come again after so many milliseconds, of which in so many the last runner pauses; as long as they take turns, these are the first runner's.
+/// Turns come again after so many milliseconds. So many of them are the first runner's if it is favoured, and if it is not; the rest are the
+/// last one's.
 const CYCLE: u128 = 10;
-const FIRST: u128 = 3;
+const MANY: u128 = 9;
+const FEW: u128 = 3;
 /// No runner pauses longer than this without a look at its limits.
 const LONGEST: Duration = Duration::from_millis(10);
 
 impl Race {
-    /// So many runners are at the start. Whether answers without a run are the same from each; and if there are more runners
-    /// than cores, for how much work the first one leads.
-    pub fn new(runners: usize, alike: bool, crowd: Option<u64>) -> Self {
+    /// So many runners are at the start; for how much work the first one leads; and if there are more runners than cores, who is favoured.
+    pub fn new(runners: usize, lead: u64, crowd: Option<Favoured>) -> Self {
+        let mut states = vec![State::Waiting; runners];
+        states[0] = State::Running;
         Race {
             work: (0..runners).map(|_| AtomicU64::new(0)).collect(),
-            states: Mutex::new(vec![State::Running; runners]),
+            states: Mutex::new(states),
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
-            alike,
-            crowd: crowd.map(|lead| (lead, clock())),
+            lead,
+            opened: OnceLock::new(),
+            alike: AtomicBool::new(false),
+            crowd,
         }
+    }
+
+    /// Waits until a runner that is not the first may start. Returns whether it can still win.
+    pub fn starts(&self, runner: usize) -> bool {
+        let waits = |states: &mut Vec<State>| states[runner] == State::Waiting;
+        drop(self.changed.wait_while(self.states(), waits));
+        !self.claimed.load(Ordering::Relaxed)
+    }
+
+    /// From now on answers without a run are the same from every runner.
+    pub fn are_alike(&self) {
+        self.alike.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the lead of a runner ends when it has done so much work: it should tell what it has found, since the others start then.
+    pub fn ends_lead(&self, runner: usize, work: u64) -> bool {
+        runner == 0 && work >= self.lead && self.opened.get().is_none()
+    }
+
+    /// The lead is over.
+    fn open(&self, states: &mut [State]) {
+        if self.opened.set(clock()).is_ok() {
+            states.iter_mut().filter(|state| **state == State::Waiting).for_each(|state| *state = State::Running);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Work that a runner has done, as far as it counts.
+    fn counted(&self, runner: usize, work: u64) -> u64 {
+        if runner == 0 { work.saturating_sub(self.lead) } else { work }
     }
 
     fn states(&self) -> std::sync::MutexGuard<'_, Vec<State>> {
@@ -80,6 +129,10 @@ impl Race {
 
     /// A runner has done so much work. Returns whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
+        if self.ends_lead(runner, work) {
+            self.open(&mut self.states());
+        }
+        let work = self.counted(runner, work);
         let before = self.work[runner].swap(work, Ordering::Relaxed);
         self.pause(runner);
         let mut can_win = !self.claimed.load(Ordering::Relaxed);
@@ -97,33 +150,39 @@ impl Race {
 
     /// Leaves the cores to the others until it is this runner's turn, or for a while.
     fn pause(&self, runner: usize) {
-        let Some((lead, start)) = self.crowd else { return };
+        let Some(start) = self.opened.get() else { return };
         let end = clock() + LONGEST;
-        let last = self.work.len() - 1;
-        let leads = || self.work[0].load(Ordering::Relaxed) < lead;
-        while (runner == 0 || runner == last) && !has_turn(runner == 0, leads(), clock() - start) {
-            let states = self.states();
-            let crowded = states.iter().all(|state| *state == State::Running);
-            if !crowded || clock() >= end || self.claimed.load(Ordering::Relaxed) {
-                return;
-            }
-            drop(self.changed.wait_timeout(states, Duration::from_millis(1)));
+        while clock() < end && self.should_wait(runner, clock() - *start) {
+            drop(self.changed.wait_timeout(self.states(), Duration::from_millis(1)));
         }
+    }
+
+    /// Whether a runner should leave the cores to the others, so long after the lead was over.
+    fn should_wait(&self, runner: usize, since: Duration) -> bool {
+        let which = match runner {
+            0 => Favoured::First,
+            runner if runner == self.work.len() - 1 => Favoured::Last,
+            _ => return false,
+        };
+        let is_over = || self.claimed.load(Ordering::Relaxed);
+        let all_run = || self.states().iter().all(|state| *state == State::Running);
+        self.crowd.is_some_and(|favoured| !has_turn(which, favoured, since)) && !is_over() && all_run()
     }
 
     /// A runner is done after so much work, and has found a run to show or not: waits until the winner is known, or `patient` says no
     /// more. Returns whether this runner has won.
     pub fn wins(&self, runner: usize, work: u64, found: bool, mut patient: impl FnMut() -> bool) -> bool {
         let mut states = self.states();
+        let work = self.counted(runner, work);
         states[runner] = State::Done(work);
         self.changed.notify_all();
-        if self.alike && !found {
-            return true;
-        }
         loop {
+            if !found && self.alike.load(Ordering::Relaxed) {
+                return true;
+            }
             let others = (0..states.len()).filter(|&other| other != runner);
             let beaten = |other: usize| match states[other] {
-                State::Out => true,
+                State::Waiting | State::Out => true,
                 State::Done(done) => beats((runner, work), (other, done)),
                 State::Running => beats((runner, work), (other, self.work[other].load(Ordering::Relaxed))),
             };
@@ -150,19 +209,22 @@ impl Race {
         if states[runner] == State::Running {
             states[runner] = State::Out;
         }
+        if runner == 0 {
+            self.open(&mut states);
+        }
         self.changed.notify_all();
     }
 }
 
-/// Whether it is the turn of the first runner, or else of the last one, so long after the start. Whether the first one still leads.
-fn has_turn(first: bool, leads: bool, since: Duration) -> bool {
+/// Whether it is the turn of the first or the last runner, so long after the lead was over.
+fn has_turn(which: Favoured, favoured: Favoured, since: Duration) -> bool {
     let at = since.as_millis() % CYCLE;
-    match (first, since < TURNS) {
-        _ if leads && since < LONGEST_LEAD => first,
-        (true, true) => at < FIRST,
-        (false, true) => at >= FIRST,
-        (true, false) => true,
-        (false, false) => at >= FIRST,
+    let firsts = if favoured == Favoured::First { MANY } else { FEW };
+    match (which, since < TURNS) {
+        (Favoured::First, true) => at < firsts,
+        (Favoured::Last, true) => at >= firsts,
+        (Favoured::First, false) => true,
+        (Favoured::Last, false) => at >= FEW,
     }
 }
 
@@ -175,6 +237,13 @@ fn beats((runner, work): (usize, u64), (other, done): (usize, u64)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A race of so many in which nobody leads.
+    fn open(runners: usize) -> Race {
+        let race = Race::new(runners, 0, None);
+        race.goes_on(0, 0);
+        race
+    }
 
     /// A runner that is done after so much work, and takes so long for each unit.
     fn run(race: &Race, runner: usize, due: u64, pause: Duration) -> bool {
@@ -193,7 +262,7 @@ mod tests {
         for (pauses, dues, winner) in
             [([5, 0], [10, 300], 0), ([0, 5], [300, 10], 1), ([0, 2], [20, 20], 0), ([2, 0], [20, 20], 0)]
         {
-            let race = Race::new(2, false, None);
+            let race = open(2);
             let pause = |runner: usize| Duration::from_millis(pauses[runner]);
             let won = std::thread::scope(|scope| {
                 let other = scope.spawn(|| run(&race, 1, dues[1], pause(1)));
@@ -206,7 +275,7 @@ mod tests {
     #[test]
     fn of_three_the_one_with_the_least_work_wins() {
         for (dues, winner) in [([30, 20, 10], 2), ([30, 10, 20], 1), ([10, 10, 10], 0), ([50, 10, 10], 1)] {
-            let race = Race::new(3, false, None);
+            let race = open(3);
             let won = std::thread::scope(|scope| {
                 let runners = [0, 1, 2].map(|runner| {
                     let race = &race;
@@ -220,20 +289,21 @@ mod tests {
 
     #[test]
     fn who_is_alone_wins() {
-        let race = Race::new(2, false, None);
+        let race = open(2);
         race.gives_up(0);
         assert!(race.wins(1, 1_000, true, || true));
-        let race = Race::new(3, false, None);
+        let race = open(3);
         assert!(race.wins(1, 1_000, true, || false), "no more patience");
     }
 
     #[test]
     fn without_a_run_to_show_the_first_wins_at_once() {
-        let race = Race::new(2, true, None);
+        let race = open(2);
+        race.are_alike();
         assert!(race.wins(1, 1_000, false, || panic!("it need not wait")) && race.claims());
         assert!(!race.goes_on(0, 1), "it is over");
         // Where answers differ, the other one is waited for.
-        let race = Race::new(2, false, None);
+        let race = open(2);
         race.goes_on(0, 1);
         let mut asked = 0;
         race.wins(1, 1_000, false, || {
@@ -244,30 +314,46 @@ mod tests {
     }
 
     #[test]
-    fn in_a_crowd_the_first_leads_and_then_they_take_turns() {
-        let ms = Duration::from_millis;
-        let turns = |leads, since| [true, false].map(|first| has_turn(first, leads, since));
-        assert_eq!(turns(true, ms(5)), [true, false]);
-        assert_eq!(turns(false, ms(5)), [false, true], "it has had its lead");
-        assert_eq!(turns(true, LONGEST_LEAD + ms(5)), [false, true], "its lead takes too long");
-        let shares = |from: u64| {
-            let cycle = (from..from + 10).map(|at| turns(false, ms(at)));
-            cycle.fold([0, 0], |sum, turn| [sum[0] + turn[0] as u32, sum[1] + turn[1] as u32])
-        };
-        assert_eq!(shares(400), [3, 7]);
-        assert_eq!(shares(5_000), [10, 7]);
+    fn the_first_one_leads() {
+        let race = Race::new(2, 100, None);
+        assert!(race.wins(0, 90, true, || panic!("the other has not started")));
+        let race = Race::new(2, 100, None);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| race.starts(1) && race.wins(1, 15, true, || true));
+            assert!(race.goes_on(0, 99) && !race.ends_lead(0, 99) && race.ends_lead(0, 110));
+            assert!(race.goes_on(0, 110), "that is ten units after its lead");
+            assert!(!race.wins(0, 120, true, || true), "twenty are more than fifteen");
+            assert!(other.join().unwrap());
+        });
+        // Who gives up in its lead lets the others start, and who has told the answer does not.
+        let race = Race::new(2, 100, None);
+        race.gives_up(0);
+        assert!(race.starts(1));
+        let race = Race::new(2, 100, None);
+        assert!(race.wins(0, 1, true, || true) && race.claims());
+        race.gives_up(0);
+        assert!(!race.starts(1));
     }
 
     #[test]
-    fn in_a_crowd_the_last_one_pauses_while_all_others_run() {
-        let race = Race::new(3, false, Some(1_000));
-        let start = clock();
-        race.goes_on(2, 1);
-        assert!(clock() - start >= LONGEST, "it has paused");
-        race.goes_on(1, 1);
+    fn in_a_crowd_one_is_favoured_and_then_none() {
+        use Favoured::{First, Last};
+        let shares = |favoured, from: u64| {
+            let times = (from..from + 10).map(Duration::from_millis);
+            [First, Last].map(|which| times.clone().filter(|at| has_turn(which, favoured, *at)).count())
+        };
+        assert_eq!([shares(First, 400), shares(Last, 400)], [[9, 1], [3, 7]]);
+        assert_eq!([shares(First, 5_000), shares(Last, 5_000)], [[10, 7]; 2]);
+    }
+
+    #[test]
+    fn in_a_crowd_a_runner_waits_while_all_others_run() {
+        let race = Race::new(3, 0, Some(Favoured::Last));
+        let waits = |runner| race.should_wait(runner, Duration::from_millis(5));
+        assert!(!waits(0), "the others have not started");
+        race.goes_on(0, 0);
+        assert_eq!([0, 1, 2].map(waits), [true, false, false]);
         race.gives_up(1);
-        let start = clock();
-        race.goes_on(2, 2);
-        assert!(clock() - start < LONGEST, "there is a core for each");
+        assert!(!waits(0), "there is a core for each");
     }
 }

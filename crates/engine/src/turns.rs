@@ -4,7 +4,7 @@
 //!
 //! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small
 //! sets of valuations one by one; `summary` decides large sets that have small diagrams; `sat` finds small proofs among
-//! many variables. So `explicit` gets a short trial, and the queries that it leaves open go to all: at the same time, if the
+//! many variables. So `explicit` starts alone, and when it has done some work, the queries that it leaves open go to all: at the same time, if the
 //! host allows several threads ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
 //! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
 //! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer,
@@ -18,7 +18,7 @@ use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Finding, Listener, Unsupported, has_integers, takes};
 use crate::evidence::{Evidence, Examined};
 use crate::explicit::Explicit;
-use crate::race::Race;
+use crate::race::{Favoured, Race};
 use crate::reduce::{Reduced, reduce, room};
 use crate::sat;
 use crate::summary::Summary;
@@ -70,18 +70,17 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What the engine on trial may do before the others get their turns, in its own units: so much, and so much per edge of
-/// the program.
+/// What the first engine may do before the others start, in its own units: so much, and so much per edge of the program.
 const TRIAL: (u64, u64) = (100_000, 75);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
-/// a step of a solver.
+/// a step of a solver. That is about what a unit takes; in a program with few variables, where there is little that a proof could leave out, a unit
+/// of `sat` counts several times.
 const EXPLICIT: u64 = 1;
-const SUMMARY: u64 = 3;
+const SUMMARY: u64 = 2;
 const SAT: u64 = 80;
-/// In a race on too few cores, a program with so few variables gives the first engine a lead of so much work: few variables have few
-/// valuations, and to enumerate them is quick. The trial, the weights and the lead were fitted to the instances of `xtask bench`: the lead is just
-/// enough for `deep-safe 100000`, and `deep-safe 150000` takes nearly twice as long as with `explicit` alone.
-const LEAD: (usize, u64) = (32, 2_000_000);
+const SAT_AMONG_FEW: u64 = 4 * SAT;
+/// So many variables are few.
+const FEW: usize = 32;
 /// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 
@@ -107,7 +106,10 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
     let engines: Vec<Candidate> = match choice {
         EngineChoice::Only(engine) => vec![(engine, 1)],
         EngineChoice::Auto if integers => vec![(&Weighted, 1)],
-        EngineChoice::Auto => vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, SAT)],
+        EngineChoice::Auto => {
+            let sat = if has_few(question.task.program) { SAT_AMONG_FEW } else { SAT };
+            vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, sat)]
+        }
     };
     let engines = willing(question, engines, integers, board);
     let Some(&(first, _)) = engines.first() else { return };
@@ -133,26 +135,37 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         return;
     }
     let trial = trial(question.task.program);
-    if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
-        return;
-    }
     if budget.jobs() > 1 {
-        let race = Arc::new(race(question, engines.len(), &lock(board)));
+        let race = Arc::new(Race::new(engines.len(), trial, crowd(question.task.program, engines.len())));
+        let run = |runner: usize| {
+            let (engine, weight) = engines[runner];
+            let share = budget.clone().with_effort(budget.effort() / weight);
+            let budget = share.in_race(&race, runner, weight);
+            ask(engine, &budget);
+            budget.gives_up();
+        };
         std::thread::scope(|scope| {
-            for (runner, (engine, weight)) in engines.iter().enumerate() {
-                let share = budget.clone().with_effort(budget.effort() / weight);
-                let budget = share.in_race(&race, runner, *weight);
-                let ask = &ask;
+            for runner in 1..engines.len() {
+                let (race, run) = (&race, &run);
                 scope.spawn(move || {
-                    ask(*engine, &budget);
-                    budget.gives_up();
+                    if !race.starts(runner) {
+                        return;
+                    }
+                    if are_alike(question, &lock(board)) {
+                        race.are_alike();
+                    }
+                    run(runner);
                 });
             }
+            run(0);
         });
         // Where the memory was not enough for all it may be enough for one; what that one finds then stands.
         if !over() {
             ask(first, budget);
         }
+        return;
+    }
+    if !ask(first, &budget.clone().with_effort(trial)) || over() || trial >= budget.effort() {
         return;
     }
     let is_full = || {
@@ -164,16 +177,26 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
     take_turns(engines, trial, budget, ask, over, is_full);
 }
 
-/// The race of so many engines. Answers without a run are the same from every engine, unless one is still to find out which guards are
-/// reached, which not every engine does.
-fn race(question: &Question, engines: usize, board: &Board) -> Race {
+/// Whether answers without a run are the same from every engine: one may still have to find out which guards are reached, which not every engine
+/// does.
+fn are_alike(question: &Question, board: &Board) -> bool {
     let Question { task, numbers, .. } = question;
     let pairs = task.queries.iter().zip(numbers);
     let mut open = pairs.filter(|(query, number)| query.has_target() && board.is_open(**number));
-    let alike = open.all(|(_, &number)| board.is_guarded(number));
+    open.all(|(_, &number)| board.is_guarded(number))
+}
+
+/// Whether a program has few variables.
+fn has_few(program: &Program) -> bool {
+    program.vars().len() <= FEW
+}
+
+/// Who is favoured in a race of so many engines, if there are fewer cores: with few variables the first, which enumerates valuations, and else the
+/// last, which finds out which of them matter.
+fn crowd(program: &Program, engines: usize) -> Option<Favoured> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let lead = if task.program.vars().len() <= LEAD.0 { LEAD.1 } else { 0 };
-    Race::new(engines, alike, (engines > cores).then_some(lead))
+    let favoured = if has_few(program) { Favoured::First } else { Favoured::Last };
+    (engines > cores).then_some(favoured)
 }
 
 /// Answers a question by one engine that wants the program as it is, with what was prepared for earlier questions about it.
@@ -283,7 +306,8 @@ impl Asked<'_, '_> {
             self.engine.check(&asked, self.prepared, self.budget, &mut hearing)
         }));
         let Hearing { said, replay, .. } = hearing;
-        let silent = self.budget.is_raced() && !said.contains(&true);
+        // Another engine is the one to tell, at least what was left open when it started.
+        let silent = self.budget.is_raced() && said.contains(&false);
         match answer {
             Ok(_) if silent => {}
             Ok(mut stats) => {

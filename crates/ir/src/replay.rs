@@ -10,8 +10,8 @@
 //! A segment is run once, from an entry in which every global and parameter is known or stands for "what it was
 //! at entry". The effect of the segment is kept in those terms, and a caller puts its own cells in their place.
 //!
-//! Each thread is a stack of frames (`player`). Globals go from the frame that runs to the one that runs next, be it
-//! by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
+//! Each thread is a frame that runs and a stack of the locals of its callers (`player`). Globals go from the frame that runs to
+//! the one that runs next, be it by a call, by a return, or because another thread goes on. A thread is left only where that is allowed, and whether it
 //! is must not depend on a value that the trace leaves open.
 //!
 //! A run that goes on for ever ends where it repeats itself (`lasso`); one that gets stuck, where no thread can move (`deadlock`).
@@ -173,7 +173,7 @@ impl<'a> Completed<'a> {
 
     /// Runs one of them, after those that it names, and notes what its steps change.
     fn run(&self, segment: &Segment, mut notes: Option<&mut Changes>) -> Result<Run<'_>, (usize, String)> {
-        let entered = Run::enter(self.program, &self.effects, segment.proc, &segment.entry, None);
+        let entered = Run::enter(self.program, &self.effects, segment.proc, &segment.entry);
         let mut run = entered.map_err(|reason| (0, reason))?;
         run.notes = notes.is_some();
         for (number, step) in segment.steps.iter().enumerate() {

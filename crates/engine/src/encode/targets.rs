@@ -16,6 +16,8 @@ pub struct TargetTracker<P> {
     /// Targets and guards by location: which query, and whether it is its target.
     queries: Vec<(LocId, usize, bool)>,
     reached: Vec<Option<P>>,
+    /// Of which queries the listener was told before the end.
+    told: Vec<bool>,
     /// For each query that has a guard, whether it was reached.
     guarded: Vec<Option<bool>>,
     /// How many queries have a target, and of how many of them it was not reached yet.
@@ -43,6 +45,7 @@ impl<P: Clone> TargetTracker<P> {
             marked,
             queries,
             reached: vec![None; count],
+            told: vec![false; count],
             guarded: task.queries.iter().map(|query| (!query.guard.is_empty()).then_some(false)).collect(),
             asked,
             missing: asked,
@@ -62,9 +65,10 @@ impl<P: Clone> TargetTracker<P> {
         self.missing == 0 || self.first && self.missing < self.asked
     }
 
-    /// Whether a target was reached.
+    /// Whether a target was reached of which nothing was told yet.
     pub fn found(&self) -> bool {
-        self.missing < self.asked
+        let told = self.told.iter().filter(|told| **told).count();
+        self.missing + told < self.asked
     }
 
     /// Whether there is a query whose target was not reached yet.
@@ -114,7 +118,25 @@ impl<P: Clone> TargetTracker<P> {
         stopped.is_none() && !self.is_over()
     }
 
-    /// Tells what is known of each query, given why the search ended, if not because nothing was left to do. A target that
+    /// Tells what was found so far, as far as there is a trace, before the search goes on. To be called once.
+    pub fn tell_found(
+        &mut self,
+        mut trace: impl FnMut(P) -> Result<Trace, Why>,
+        listener: &mut dyn Listener,
+    ) {
+        for (query, point) in self.reached.iter().enumerate() {
+            match point.clone().map(&mut trace) {
+                Some(Ok(trace)) => {
+                    listener.settle(query, Finding::Reached(trace));
+                    self.told[query] = true;
+                }
+                None if self.guarded[query] == Some(true) => listener.guarded(query),
+                _ => {}
+            }
+        }
+    }
+
+    /// Tells what is known of each query of which nothing was told yet, given why the search ended, if not because nothing was left to do. A target that
     /// was reached but for whose trace there was no time is unknown: no violation without a trace.
     pub fn tell(
         self,
@@ -122,11 +144,12 @@ impl<P: Clone> TargetTracker<P> {
         mut trace: impl FnMut(P) -> Result<Trace, Why>,
         listener: &mut dyn Listener,
     ) {
-        let found = self.found();
+        let found = self.missing < self.asked;
         // If all targets were reached, the search ended before it had seen all runs.
         let complete = self.missing > 0;
         let stopped = stopped.or((self.first && found).then_some(Why::First));
-        for (query, point) in self.reached.into_iter().enumerate() {
+        let untold = self.reached.into_iter().enumerate().filter(|(query, _)| !self.told[*query]);
+        for (query, point) in untold {
             let finding = match (point, &stopped) {
                 (Some(point), _) => trace(point).map_or_else(Finding::Unknown, Finding::Reached),
                 (None, Some(why)) => {

@@ -125,6 +125,12 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
             }
             if self.expander.work >= self.expander.pause_at {
                 self.expander.pause_at = self.expander.work + PATIENCE;
+                if budget.ends_lead(self.expander.work) {
+                    let Search { machine, store, targets, .. } = self;
+                    let mut history = Recorded { machine, store };
+                    let mut retracer = Retracer::new(machine, &mut history, budget);
+                    targets.tell_found(|at| retracer.trace(at, store.valuation(at).into()), listener);
+                }
                 budget.after_with(self.expander.work, self.order.room())?;
                 let (kept, waiting) = (self.store.contexts, self.work.len() as u64);
                 let course = Course { work: self.expander.work, kept, waiting };

@@ -26,19 +26,9 @@ impl Cells {
         }
     }
 
-    /// Whether they need memory of their own.
-    pub(super) fn are_many(&self) -> bool {
-        self.0.spilled()
-    }
-
     /// All of them.
     pub(super) fn iter(&self) -> impl Iterator<Item = (VarId, Cell)> + '_ {
         self.0.iter().copied()
-    }
-
-    /// Keeps those of some variables.
-    pub(super) fn retain(&mut self, keep: impl Fn(VarId) -> bool) {
-        self.0.retain(|(var, _)| keep(*var));
     }
 }
 

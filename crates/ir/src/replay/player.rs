@@ -10,16 +10,18 @@ use crate::program::Program;
 use crate::trace::{Context, Known, Repeat, Step};
 use crate::value::Value;
 
-/// One thread: its pending frames, each but the innermost with the call that is open.
+/// One thread: its innermost activation, and those that wait for a call to return.
 struct Stack<'a> {
-    frames: Vec<Run<'a>>,
-    calls: Vec<EdgeId>,
+    run: Run<'a>,
+    /// The call that each of the others waits for, and where its locals begin in the list of all that wait.
+    waiting: Vec<(EdgeId, usize)>,
+    locals: Vec<(VarId, Cell)>,
     ended: bool,
 }
 
-impl<'a> Stack<'a> {
-    fn top(&mut self) -> &mut Run<'a> {
-        self.frames.last_mut().expect("a thread has a frame")
+impl Stack<'_> {
+    fn depth(&self) -> usize {
+        self.waiting.len() + 1
     }
 }
 
@@ -69,15 +71,19 @@ impl<'a, 'g> Player<'a, 'g> {
 
     /// What is known where the run is.
     pub(super) fn known(&self) -> Known {
-        let mut running = self.stacks.iter().flatten().filter_map(|stack| stack.frames.last());
+        let mut running = self.stacks.iter().flatten().map(|stack| &stack.run);
         let running = running.find(|run| Some(run.loc) == self.end);
-        running.map(Run::all_known).unwrap_or_default()
+        let locals = running.into_iter().flat_map(|run| run.locals.iter());
+        let known = |(var, cell): (VarId, Cell)| Some((var, cell.known()?));
+        let mut all: Known = self.globals.iter().chain(locals).filter_map(known).collect();
+        all.sort_unstable_by_key(|(var, _)| *var);
+        all
     }
 
     /// Where a thread is, and whether in its first procedure; none if it has not begun. No thread is the prologue.
     pub(super) fn stack(&self, thread: Option<ThreadId>) -> Option<(LocId, bool)> {
         let stack = self.stacks[slot(thread)].as_ref()?;
-        stack.frames.last().map(|run| (run.loc, stack.frames.len() == 1))
+        Some((stack.run.loc, stack.waiting.is_empty()))
     }
 
     /// What a thread knows of a variable.
@@ -85,8 +91,8 @@ impl<'a, 'g> Player<'a, 'g> {
         if self.program.is_global(var) {
             return self.globals.get(var).unwrap_or(Cell::Any);
         }
-        let run = self.stacks[slot(thread)].as_ref().and_then(|stack| stack.frames.last());
-        run.and_then(|run| run.known(var)).map_or(Cell::Any, Cell::Known)
+        let stack = self.stacks[slot(thread)].as_ref();
+        stack.and_then(|stack| stack.run.known(var)).map_or(Cell::Any, Cell::Known)
     }
 
     /// Whether another thread may run after the one that ran last.
@@ -140,7 +146,7 @@ impl<'a, 'g> Player<'a, 'g> {
             if number + 1 < contexts.len() {
                 self.may_leave(context, &stack).map_err(at(&place, context.steps.len()))?;
             }
-            self.end = Some(stack.top().loc);
+            self.end = Some(stack.run.loc);
             self.stacks[slot] = Some(stack);
         }
         Ok(all)
@@ -169,8 +175,8 @@ impl<'a, 'g> Player<'a, 'g> {
     fn begin(&self, proc: ProcId) -> Result<Stack<'a>, String> {
         let locals = &self.program.procs()[proc].locals;
         let entry: Vec<_> = self.initial.iter().copied().filter(|(var, _)| locals.contains(var)).collect();
-        let run = Run::enter(self.program, self.effects, proc, &entry, None)?;
-        Ok(Stack { frames: vec![run], calls: Vec::new(), ended: false })
+        let run = Run::enter(self.program, self.effects, proc, &entry)?;
+        Ok(Stack { run, waiting: Vec::new(), locals: Vec::new(), ended: false })
     }
 
     /// Runs the steps of a context: what each changes.
@@ -182,22 +188,22 @@ impl<'a, 'g> Player<'a, 'g> {
         place: &str,
     ) -> Result<Changes, Rejected> {
         let mut changes = Changes::default();
-        stack.top().adopt(std::mem::take(&mut self.globals));
+        stack.run.globals = std::mem::take(&mut self.globals);
         for (number, step) in steps.iter().enumerate() {
             self.steps = self.steps.wrapping_add(1);
             if self.steps.is_multiple_of(PATIENCE) && !(self.goes_on)() {
                 return Err(at(place, number)(INTERRUPTED.into()));
             }
-            let depth = stack.frames.len();
+            let depth = stack.depth();
             if let Some(repeat) = repeat.filter(|repeat| repeat.from.step as usize == number) {
-                self.reach_head(repeat, stack.top(), depth).map_err(at(place, number))?;
+                self.reach_head(repeat, &mut stack.run, depth).map_err(at(place, number))?;
             }
             self.step(stack, step, &mut changes).map_err(at(place, number))?;
         }
         if let Some(repeat) = repeat {
-            self.close(repeat, stack.top()).map_err(at(place, steps.len()))?;
+            self.close(repeat, &stack.run).map_err(at(place, steps.len()))?;
         }
-        self.globals = stack.top().globals();
+        self.globals = std::mem::take(&mut stack.run.globals);
         Ok(changes)
     }
 
@@ -205,27 +211,22 @@ impl<'a, 'g> Player<'a, 'g> {
         if stack.ended {
             return Err("goes on after the thread has ended".into());
         }
-        let run = stack.top();
+        let Stack { run, waiting, locals, .. } = stack;
         run.step(step)?;
-        if let Some(opened) = &run.opened {
-            let inside = Run::enter(self.program, self.effects, opened.callee, step.locals(), Some(opened))?;
-            changes.push(inside.locals());
-            run.wait();
-            stack.frames.push(inside);
-            stack.calls.push(step.edge);
+        let first = locals.len();
+        if run.follow(step.locals(), locals)? {
+            waiting.push((step.edge, first));
+            changes.push(run.known_locals());
             return Ok(());
         }
         if let Some(returned) = run.returned.take() {
-            let globals = run.globals();
-            self.may_return(stack.frames.len())?;
-            if let Some(call) = stack.calls.pop() {
-                stack.frames.pop();
-                stack.top().resume(call, globals, &returned);
-            } else {
-                stack.ended = true;
+            self.may_return(stack.depth())?;
+            match stack.waiting.pop() {
+                Some((call, first)) => stack.run.resume(call, stack.locals.drain(first..), &returned),
+                None => stack.ended = true,
             }
         }
-        changes.push(stack.top().noted.drain(..));
+        changes.push(stack.run.noted.drain(..));
         Ok(())
     }
 
@@ -236,14 +237,13 @@ impl<'a, 'g> Player<'a, 'g> {
         if context.thread.is_none() {
             return Err("a thread runs before the prologue has ended".into());
         }
-        let Some(run) = stack.frames.last() else { return Ok(()) };
-        if self.program.locs()[run.loc].inner {
+        if self.program.locs()[stack.run.loc].inner {
             return Err("is left within a statement".into());
         }
-        match self.program.atomic().map(|atomic| run.known(atomic)) {
-            None | Some(Some(Value::FALSE)) => Ok(()),
-            Some(Some(_)) => Err("is left in an atomic section".into()),
-            Some(None) => Err("is left where `atomic` is not known to be 0".into()),
+        match self.program.atomic().map(|atomic| self.cell_of(context.thread, atomic)) {
+            None | Some(Cell::Known(Value::FALSE)) => Ok(()),
+            Some(Cell::Known(_)) => Err("is left in an atomic section".into()),
+            Some(_) => Err("is left where `atomic` is not known to be 0".into()),
         }
     }
 }

@@ -19,23 +19,18 @@ pub(super) struct Effect {
     results: Vec<Cell>,
 }
 
-/// A call that has not come back: what it passes on.
-pub(super) struct Opened {
-    pub(super) callee: ProcId,
-    args: Vec<Cell>,
-    globals: Cells,
-}
-
-/// One frame being run.
+/// A frame being run: that of a completed call, or the innermost one of a thread.
 pub(super) struct Run<'a> {
     program: &'a Program,
     effects: &'a Table<SegmentId, Effect>,
     proc: ProcId,
     pub(super) loc: LocId,
-    /// The variables that are not what they were at entry.
-    cells: Cells,
+    /// The globals that are not what they were at the start of the run, and the locals that are not what they were at entry.
+    pub(super) globals: Cells,
+    pub(super) locals: Cells,
     entry: Known,
-    pub(super) opened: Option<Opened>,
+    /// The procedure that the last step calls, with the arguments, if that call does not come back here.
+    opened: Option<(ProcId, Vec<Cell>)>,
     pub(super) returned: Option<Vec<Cell>>,
     /// Whether to note changes.
     pub(super) notes: bool,
@@ -60,14 +55,12 @@ impl Env for Two<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Starts a frame. Inside a pending call its globals and parameters are what the caller passes; in a segment
-    /// they stand for whatever they will be.
+    /// Starts a frame. Globals and parameters that its entry does not name stand for whatever they will be.
     pub(super) fn enter(
         program: &'a Program,
         effects: &'a Table<SegmentId, Effect>,
         id: ProcId,
         entry: &[(VarId, Value)],
-        caller: Option<&Opened>,
     ) -> Result<Self, String> {
         let proc = program.procs().get(id).ok_or("no such procedure")?;
         let mut run = Run {
@@ -75,32 +68,71 @@ impl<'a> Run<'a> {
             effects,
             proc: id,
             loc: proc.entry,
-            cells: Cells::default(),
+            globals: Cells::default(),
+            locals: Cells::default(),
             entry: entry.to_vec(),
             opened: None,
             returned: None,
             notes: true,
             noted: Vec::new(),
         };
-        if let Some(caller) = caller {
-            run.cells = caller.globals.clone();
-            run.cells.extend(proc.params().iter().copied().zip(caller.args.iter().copied()));
-        }
-        let passed = |var: VarId| program.is_global(var) || proc.params().contains(&var);
-        for pair in entry.windows(2) {
-            if pair[0].0 >= pair[1].0 {
-                return Err("its entry is not in order".into());
-            }
+        run.start_with(entry, |_| false)?;
+        Ok(run)
+    }
+
+    /// Gives variables values that the trace names, in order, unless they are passed.
+    fn start_with(
+        &mut self,
+        entry: &[(VarId, Value)],
+        is_passed: impl Fn(VarId) -> bool,
+    ) -> Result<(), String> {
+        if entry.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err("its entry is not in order".into());
         }
         for &(var, value) in entry {
-            run.in_scope(var)?;
-            in_type(program.vars()[var].ty, value)?;
-            if caller.is_some() && passed(var) {
-                return Err(format!("chooses {}, which the call passes", program.vars()[var].name));
+            self.in_scope(var)?;
+            in_type(self.program.vars()[var].ty, value)?;
+            if is_passed(var) {
+                return Err(format!("chooses {}, which the call passes", self.program.vars()[var].name));
             }
-            run.cells.insert(var, Cell::Known(value));
+            self.store(var, Cell::Known(value));
         }
-        Ok(run)
+        Ok(())
+    }
+
+    /// If the last step calls a procedure and does not come back here: leaves the locals of the caller on top of a stack, and
+    /// starts the callee, whose locals that are no parameters start with these values. Returns whether it did.
+    pub(super) fn follow(
+        &mut self,
+        entry: &[(VarId, Value)],
+        stack: &mut Vec<(VarId, Cell)>,
+    ) -> Result<bool, String> {
+        let Some((callee, args)) = self.opened.take() else { return Ok(false) };
+        let program = self.program;
+        stack.extend(std::mem::take(&mut self.locals).iter());
+        let proc = &program.procs()[callee];
+        (self.proc, self.loc) = (callee, proc.entry);
+        self.locals.extend(proc.params().iter().copied().zip(args));
+        self.start_with(entry, |var| program.is_global(var) || proc.params().contains(&var))?;
+        Ok(true)
+    }
+
+    /// Goes on behind the call of this edge, which has returned these results, with the caller's locals.
+    pub(super) fn resume(
+        &mut self,
+        call: EdgeId,
+        locals: impl IntoIterator<Item = (VarId, Cell)>,
+        returned: &[Cell],
+    ) {
+        let program = self.program;
+        let edge = &program.edges()[call];
+        (self.proc, self.loc) = (program.locs()[edge.to].proc, edge.to);
+        self.locals = locals.into_iter().collect();
+        self.noted.clear();
+        if let Action::Call { results, .. } = &edge.action {
+            let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
+            self.set(received);
+        }
     }
 
     /// Whether a variable can be read here.
@@ -113,11 +145,16 @@ impl<'a> Run<'a> {
     }
 
     fn cell(&self, var: VarId) -> Cell {
-        if let Some(cell) = self.cells.get(var) {
-            return cell;
+        if self.program.is_global(var) {
+            return self.globals.get(var).unwrap_or(Cell::Entry(var));
         }
-        let proc = &self.program.procs()[self.proc];
-        if self.program.is_global(var) || proc.params().contains(&var) { Cell::Entry(var) } else { Cell::Any }
+        let is_param = || self.program.procs()[self.proc].params().contains(&var);
+        self.locals.get(var).unwrap_or_else(|| if is_param() { Cell::Entry(var) } else { Cell::Any })
+    }
+
+    fn store(&mut self, var: VarId, cell: Cell) {
+        let cells = if self.program.is_global(var) { &mut self.globals } else { &mut self.locals };
+        cells.insert(var, cell);
     }
 
     /// Takes one step; [`Run::noted`] says what it changed.
@@ -165,9 +202,7 @@ impl<'a> Run<'a> {
                 let args = self.values(args, choices)?;
                 match call {
                     Some(call) => self.come_back(*callee, &args, results, call)?,
-                    None => {
-                        self.opened = Some(Opened { callee: *callee, args, globals: self.globals() });
-                    }
+                    None => self.opened = Some((*callee, args)),
                 }
             }
         }
@@ -246,7 +281,7 @@ impl<'a> Run<'a> {
     fn set(&mut self, cells: impl IntoIterator<Item = (VarId, Cell)>) {
         for (var, cell) in cells {
             let before = if self.notes { self.cell(var) } else { cell };
-            self.cells.insert(var, cell);
+            self.store(var, cell);
             // The reader of the changes may know more than we do of the values at entry.
             let open = matches!(before, Cell::Entry(_)) && before != cell;
             if self.notes && (open || before.known() != cell.known()) {
@@ -255,50 +290,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The globals that are not what they were at the start of the run. Another run may go on with them.
-    pub(super) fn globals(&self) -> Cells {
-        self.cells.iter().filter(|(var, _)| self.program.is_global(*var)).collect()
-    }
-
     /// Forgets every value but these, as if the run started here.
     pub(super) fn forget_all_but(&mut self, kept: &[(VarId, Value)]) {
-        self.cells = kept.iter().map(|&(var, value)| (var, Cell::Known(value))).collect();
-    }
-
-    /// All variables whose values are known.
-    pub(super) fn all_known(&self) -> Known {
-        self.cells.iter().filter_map(|(var, cell)| Some((var, cell.known()?))).collect()
+        (self.globals, self.locals) = Default::default();
+        kept.iter().for_each(|&(var, value)| self.store(var, Cell::Known(value)));
     }
 
     /// The locals whose values are known.
-    pub(super) fn locals(&self) -> Vec<(VarId, Option<Value>)> {
-        let local = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var));
-        local.filter_map(|(var, cell)| Some((var, Some(cell.known()?)))).collect()
-    }
-
-    /// Waits for the frame that it opened, which knows the globals now.
-    pub(super) fn wait(&mut self) {
-        if self.cells.are_many() {
-            self.cells = self.cells.iter().filter(|(var, _)| !self.program.is_global(*var)).collect();
-        }
-        self.opened.iter_mut().for_each(|opened| opened.globals = Cells::default());
-    }
-
-    /// Goes on with these globals.
-    pub(super) fn adopt(&mut self, globals: Cells) {
-        self.cells.retain(|var| !self.program.is_global(var));
-        self.cells.extend(globals.iter());
-    }
-
-    /// Goes on after the call of this edge has returned with these globals and results.
-    pub(super) fn resume(&mut self, call: EdgeId, globals: Cells, returned: &[Cell]) {
-        self.opened = None;
-        self.adopt(globals);
-        self.noted.clear();
-        if let Action::Call { results, .. } = &self.program.edges()[call].action {
-            let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, *cell)));
-            self.set(received.collect::<Vec<_>>());
-        }
+    pub(super) fn known_locals(&self) -> impl Iterator<Item = (VarId, Option<Value>)> + '_ {
+        self.locals.iter().filter_map(|(var, cell)| Some((var, Some(cell.known()?))))
     }
 
     /// What is known of a variable.
@@ -308,9 +308,8 @@ impl<'a> Run<'a> {
 
     /// Ends a segment, which must have returned.
     pub(super) fn leave(self) -> Result<Effect, String> {
-        let globals = self.globals();
         let results = self.returned.ok_or("a segment ends in a return")?;
-        Ok(Effect { proc: self.proc, entry: self.entry, globals, results })
+        Ok(Effect { proc: self.proc, entry: self.entry, globals: self.globals, results })
     }
 }
 

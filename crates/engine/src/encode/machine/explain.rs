@@ -46,6 +46,22 @@ impl Expander<'_, '_> {
     }
 
     fn explanation(&mut self, site: Site) -> Explanation {
+        let choices = self.chosen(site);
+        let mut row = Row::from_slice(site.row);
+        for (at, field) in site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none()) {
+            let value = self.hole(site, at as u32);
+            if value.single() {
+                field.set(&mut row, Some(value.lo));
+            }
+        }
+        (choices, row)
+    }
+
+    /// What was decided of the choices.
+    fn chosen(&mut self, site: Site) -> Vec<Option<Value>> {
+        if site.edge.choices.is_empty() {
+            return Vec::new();
+        }
         let choice = |at: usize| {
             let value = self.hole(site, (site.fields.len() + at) as u32);
             value.single().then(|| Value::new(value.lo))
@@ -57,14 +73,7 @@ impl Expander<'_, '_> {
             Code::Call(call) => call.args.iter().map(|set| &set.value).collect(),
         };
         formulas.into_iter().for_each(|formula| self.settle(site, formula, &mut choices));
-        let mut row = Row::from_slice(site.row);
-        for (at, field) in site.fields.iter().enumerate().filter(|(_, field)| field.get(site.row).is_none()) {
-            let value = self.hole(site, at as u32);
-            if value.single() {
-                field.set(&mut row, Some(value.lo));
-            }
-        }
-        (choices, row)
+        choices
     }
 
     /// Says of the choices in a formula what was decided of the holes that are made of them.
