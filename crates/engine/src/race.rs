@@ -113,7 +113,10 @@ impl Race {
     /// The lead is over.
     fn open(&self, states: &mut [State]) {
         if self.opened.set(clock()).is_ok() {
-            states.iter_mut().filter(|state| **state == State::Waiting).for_each(|state| *state = State::Running);
+            states
+                .iter_mut()
+                .filter(|state| **state == State::Waiting)
+                .for_each(|state| *state = State::Running);
             self.changed.notify_all();
         }
     }
