@@ -80,7 +80,7 @@ const SUMMARY: u64 = 2;
 const SAT: u64 = 80;
 const SAT_AMONG_FEW: u64 = 4 * SAT;
 /// So many variables are few.
-const FEW: usize = 32;
+const FEW: usize = 16;
 /// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 

@@ -34,6 +34,15 @@ pub fn union(set: &mut [u64], other: &[u64]) -> bool {
     grew
 }
 
+/// Makes two sets contain the same numbers less than `len`.
+pub fn copy(set: &mut [u64], other: &[u64], len: usize) {
+    set[..len / 64].copy_from_slice(&other[..len / 64]);
+    if !len.is_multiple_of(64) {
+        let below = (1 << (len % 64)) - 1;
+        set[len / 64] = set[len / 64] & !below | other[len / 64] & below;
+    }
+}
+
 /// The members in increasing order.
 pub fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
     set.iter().enumerate().flat_map(|(at, &word)| {
@@ -58,5 +67,13 @@ mod tests {
         assert!(union(&mut other, &set));
         assert!(!union(&mut other, &set));
         assert_eq!(other, set);
+        for len in [0, 1, 63, 64, 65, 128, 129, 130] {
+            let (mut some, all) = (vec![0; 3], vec![u64::MAX; 3]);
+            copy(&mut some, &all, len);
+            assert!(members(&some).eq(0..len), "{len}");
+            let mut rest = all.clone();
+            copy(&mut rest, &[0; 3], len);
+            assert!(members(&rest).eq(len..192), "{len}");
+        }
     }
 }

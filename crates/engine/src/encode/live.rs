@@ -183,7 +183,7 @@ impl<'a> Solver<'a> {
             let proc = self.program.locs()[loc].proc;
             if self.program.procs()[proc].entry == loc {
                 for at in self.calls.range(proc.index()) {
-                    self.pass(EdgeId(self.calls.member(at)));
+                    self.pass_back(&self.program.edges()[EdgeId(self.calls.member(at))]);
                 }
             }
         }
@@ -224,6 +224,10 @@ impl<'a> Solver<'a> {
         if let Action::Call { callee, .. } = edge.action {
             self.pass_to_exit(edge, callee);
         }
+        self.pass_back(edge);
+    }
+
+    fn pass_back(&mut self, edge: &Edge) {
         let before = self.before(edge);
         self.grow(edge.from, &before, self.descending);
         self.scratch = before;
@@ -282,13 +286,17 @@ impl<'a> Solver<'a> {
             Action::Call { callee, args, results } => {
                 results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
                 let entry = self.live.at(self.program, self.program.procs()[*callee].entry);
-                for (here, there) in self.scopes.shared(proc, *callee) {
-                    match bits::contains(entry, there) {
-                        true => drop(bits::insert(&mut set, here)),
-                        false => bits::remove(&mut set, here),
+                let globals = self.scopes.globals(*callee).len();
+                if self.scopes.are_alike(proc, *callee) {
+                    bits::copy(&mut set, entry, globals);
+                } else {
+                    for (here, there) in self.scopes.shared(proc, *callee) {
+                        match bits::contains(entry, there) {
+                            true => drop(bits::insert(&mut set, here)),
+                            false => bits::remove(&mut set, here),
+                        }
                     }
                 }
-                let globals = self.scopes.globals(*callee).len();
                 for (at, arg) in args.iter().enumerate() {
                     if bits::contains(entry, globals + at) {
                         reads(&mut set, arg);
@@ -308,8 +316,10 @@ impl<'a> Solver<'a> {
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
         let mut set: SmallVec<[u64; 4]> = SmallVec::from_elem(0, bits::words(scopes.len(program, callee)));
-        for (here, there) in scopes.shared(proc, callee) {
-            if bits::contains(after, here) {
+        if scopes.are_alike(proc, callee) {
+            bits::copy(&mut set, after, scopes.globals(callee).len());
+        } else {
+            for (_, there) in scopes.shared(proc, callee).filter(|(here, _)| bits::contains(after, *here)) {
                 bits::insert(&mut set, there);
             }
         }

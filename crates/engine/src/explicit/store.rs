@@ -115,17 +115,17 @@ impl Store {
 
     /// The entry that a context or suspension belongs to.
     pub fn entry_of(&self, id: u32) -> u32 {
-        (self.rows.row(id)[0] >> 32) as u32 & (MOST_ENTRIES as u32 - 1)
+        (self.rows.head(id) >> 32) as u32 & (MOST_ENTRIES as u32 - 1)
     }
 
     /// The location of a context.
     pub fn loc(&self, context: u32) -> LocId {
-        LocId(self.rows.row(context)[0] as u32)
+        LocId(self.rows.head(context) as u32)
     }
 
     /// The location of a row, if it is a context.
     pub fn context_loc(&self, row: u32) -> Option<LocId> {
-        let head = self.rows.row(row)[0];
+        let head = self.rows.head(row);
         (head & (ENTRY | SUSPENSION) == 0).then_some(LocId(head as u32))
     }
 
