@@ -77,8 +77,8 @@ const TRIAL: (u64, u64) = (100_000, 75);
 /// of `sat` counts several times.
 const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 2;
-const SAT: u64 = 80;
-const SAT_AMONG_FEW: u64 = 4 * SAT;
+const SAT: u64 = 40;
+const SAT_AMONG_FEW: u64 = 8 * SAT;
 /// So many variables are few.
 const FEW: usize = 16;
 /// By which factor the shares grow when every engine had its turn.
