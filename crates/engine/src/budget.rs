@@ -61,8 +61,24 @@ pub struct Budget {
     used: fn() -> u64,
     cancelled: Arc<AtomicBool>,
     jobs: usize,
-    /// If another engine is at the same task: the race, which runner this is, and how much a unit of its work counts.
-    race: Option<(Arc<Race>, usize, u64)>,
+    /// If another engine is at the same task.
+    runner: Option<Runner>,
+}
+
+/// An engine in a race: which runner it is, what counts before its first unit of work, and how much a unit counts.
+#[derive(Clone)]
+struct Runner {
+    race: Arc<Race>,
+    number: usize,
+    before: u64,
+    weight: u64,
+}
+
+impl Runner {
+    /// Work of so many units, as it counts.
+    fn work(&self, effort: u64) -> u64 {
+        effort.saturating_mul(self.weight).saturating_add(self.before)
+    }
 }
 
 impl Budget {
@@ -75,7 +91,7 @@ impl Budget {
             used: || 0,
             cancelled: Arc::default(),
             jobs: 1,
-            race: None,
+            runner: None,
         }
     }
 
@@ -145,14 +161,17 @@ impl Budget {
         self.jobs
     }
 
-    /// The same budget for one of two engines that are at the same task.
-    pub fn in_race(&self, race: &Arc<Race>, runner: usize, weight: u64) -> Self {
-        Budget { race: Some((Arc::clone(race), runner, weight)), ..self.clone() }
+    /// The same budget for one of several engines that are at the same task: how much a unit of its work counts, and what it
+    /// prepares before the first unit.
+    pub fn in_race(&self, race: &Arc<Race>, number: usize, weight: u64, before: u64) -> Self {
+        let runner = Runner { race: Arc::clone(race), number, before, weight };
+        race.goes_on(number, before);
+        Budget { runner: Some(runner), ..self.clone() }
     }
 
     /// The same limits of time and memory for work that belongs to no race and to no trial.
     pub fn alone(&self) -> Self {
-        Budget { effort: u64::MAX, jobs: 1, race: None, ..self.clone() }
+        Budget { effort: u64::MAX, jobs: 1, runner: None, ..self.clone() }
     }
 
     /// Whether the work may go on after so many units.
@@ -162,20 +181,19 @@ impl Budget {
 
     /// Whether the work may go on after so many units, with so many bytes more.
     pub fn after_with(&self, effort: u64, bytes: u64) -> Result<(), Why> {
-        let lost = match &self.race {
-            Some((race, runner, weight)) => !race.goes_on(*runner, effort.saturating_mul(*weight)),
-            None => false,
-        };
+        let lost = |runner: &Runner| !runner.race.goes_on(runner.number, runner.work(effort));
+        let lost = self.runner.as_ref().is_some_and(lost);
         if lost || effort > self.effort { Err(Why::Effort) } else { self.allows(bytes) }
     }
 
     /// The work is done after so many units: whether its answers are wanted. They are, unless another engine was at the
     /// same task and needed less work, or was there first with answers that need no run to show.
     pub fn wins(&self, effort: u64, found: bool) -> bool {
-        match &self.race {
-            Some((race, runner, weight)) => {
-                let work = effort.saturating_mul(*weight);
-                race.wins(*runner, work, found, || self.check_time().is_ok()) && race.claims()
+        match &self.runner {
+            Some(runner) => {
+                let patient = || self.check_time().is_ok();
+                let wins = runner.race.wins(runner.number, runner.work(effort), found, patient);
+                wins && runner.race.claims()
             }
             None => true,
         }
@@ -183,26 +201,24 @@ impl Budget {
 
     /// Whether other engines start at the same task when so many units are done, so that what was found until then should be told.
     pub fn ends_lead(&self, effort: u64) -> bool {
-        let ends = |(race, runner, weight): &(Arc<Race>, usize, u64)| {
-            race.ends_lead(*runner, effort.saturating_mul(*weight))
-        };
-        self.race.as_ref().is_some_and(ends)
+        let ends = |runner: &Runner| runner.race.ends_lead(runner.number, runner.work(effort));
+        self.runner.as_ref().is_some_and(ends)
     }
 
     /// Whether this engine is the one to tell what was found when the time is up.
     pub fn claims(&self) -> bool {
-        self.race.as_ref().is_none_or(|(race, ..)| race.claims())
+        self.runner.as_ref().is_none_or(|runner| runner.race.claims())
     }
 
     /// Whether another engine is at the same task.
     pub fn is_raced(&self) -> bool {
-        self.race.is_some()
+        self.runner.is_some()
     }
 
     /// The work will not be done.
     pub fn gives_up(&self) {
-        if let Some((race, runner, _)) = &self.race {
-            race.gives_up(*runner);
+        if let Some(runner) = &self.runner {
+            runner.race.gives_up(runner.number);
         }
     }
 

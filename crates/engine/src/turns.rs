@@ -19,7 +19,7 @@ use crate::engine::{Engine, Finding, Listener, Unsupported, has_integers, takes}
 use crate::evidence::{Evidence, Examined};
 use crate::explicit::Explicit;
 use crate::race::{Favoured, Race};
-use crate::reduce::{Reduced, reduce, room};
+use crate::reduce::{Reduced, live, reduce, room};
 use crate::sat;
 use crate::summary::Summary;
 use crate::verdict::{Stats, Verdict, Why};
@@ -79,13 +79,27 @@ const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 2;
 const SAT: u64 = 40;
 const SAT_AMONG_FEW: u64 = 8 * SAT;
+/// What `sat` prepares grows with the number of variables that are in scope at each location: eight times so many count as a unit.
+const IN_SCOPE: u64 = 48;
 /// So many variables are few.
 const FEW: usize = 16;
 /// By which factor the shares grow when every engine had its turn.
 const GROWTH: u64 = 4;
 
-/// An engine, and how much a unit of its work counts.
-type Candidate<'e> = (&'e dyn Engine, u64);
+/// An engine that may be asked.
+#[derive(Clone, Copy)]
+struct Candidate<'e> {
+    engine: &'e dyn Engine,
+    /// How much a unit of its work counts, and what it prepares.
+    weight: u64,
+    before: u64,
+}
+
+impl<'e> Candidate<'e> {
+    fn new(engine: &'e dyn Engine, weight: u64) -> Self {
+        Candidate { engine, weight, before: 0 }
+    }
+}
 
 /// Answers a question by an engine, or by several. A question about runs that go on for ever may have to be translated.
 pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
@@ -104,21 +118,24 @@ pub fn trial(program: &Program) -> u64 {
 pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &mut Board) {
     let integers = has_integers(question.task.program);
     let engines: Vec<Candidate> = match choice {
-        EngineChoice::Only(engine) => vec![(engine, 1)],
-        EngineChoice::Auto if integers => vec![(&Weighted, 1)],
+        EngineChoice::Only(engine) => vec![Candidate::new(engine, 1)],
+        EngineChoice::Auto if integers => vec![Candidate::new(&Weighted, 1)],
         EngineChoice::Auto => {
-            let sat = if has_few(question.task.program) { SAT_AMONG_FEW } else { SAT };
-            vec![(&Explicit, EXPLICIT), (&Summary, SUMMARY), (&sat::SAT, sat)]
+            let program = question.task.program;
+            let weight = if has_few(program) { SAT_AMONG_FEW } else { SAT };
+            let sat =
+                Candidate { before: live(program) / IN_SCOPE * weight, ..Candidate::new(&sat::SAT, weight) };
+            vec![Candidate::new(&Explicit, EXPLICIT), Candidate::new(&Summary, SUMMARY), sat]
         }
     };
     let engines = willing(question, engines, integers, board);
-    let Some(&(first, _)) = engines.first() else { return };
+    let Some(&Candidate { engine: first, .. }) = engines.first() else { return };
     if let Err(why) = budget.allows(room(&question.task)) {
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
         return;
     }
     // A reduction may leave out steps that go round in circles.
-    let reduces = !question.task.recurs() && engines.iter().any(|(engine, _)| engine.wants().reduced);
+    let reduces = !question.task.recurs() && engines.iter().any(|candidate| candidate.engine.wants().reduced);
     let reduced = reduces.then(|| reduce(&question.task));
     let as_written = Prepared::new(question.task.program);
     let smaller = reduced.as_ref().map(|reduced| (reduced, Prepared::new(reduced.task().program)));
@@ -130,17 +147,17 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         Asked { question, reduced, prepared, engine, budget }.ask(board)
     };
     let over = || lock(board).is_over();
-    if let [(only, _)] = engines[..] {
-        ask(only, budget);
+    if let [only] = engines[..] {
+        ask(only.engine, budget);
         return;
     }
     let trial = trial(question.task.program);
     if budget.jobs() > 1 {
         let race = Arc::new(Race::new(engines.len(), trial, crowd(question.task.program, engines.len())));
         let run = |runner: usize| {
-            let (engine, weight) = engines[runner];
+            let Candidate { engine, weight, before } = engines[runner];
             let share = budget.clone().with_effort(budget.effort() / weight);
-            let budget = share.in_race(&race, runner, weight);
+            let budget = share.in_race(&race, runner, weight, before);
             ask(engine, &budget);
             budget.gives_up();
         };
@@ -209,7 +226,9 @@ pub fn answer_by(
 ) {
     if let Err(why) = budget.allows(room(&question.task)) {
         question.numbers.iter().for_each(|&number| board.unknown(number, why.clone()));
-    } else if !willing(question, vec![(engine, 1)], has_integers(question.task.program), board).is_empty() {
+    } else if !willing(question, vec![Candidate::new(engine, 1)], has_integers(question.task.program), board)
+        .is_empty()
+    {
         Asked { question, reduced: None, prepared, engine, budget }.ask(&Mutex::new(board));
     }
 }
@@ -230,16 +249,16 @@ fn take_turns(
         let mut last = true;
         // The engine that was on trial has just had its turn.
         engines.rotate_left(1);
-        for (engine, weight) in std::mem::take(&mut engines) {
-            let effort = if alone { u64::MAX } else { share / weight };
+        for candidate in std::mem::take(&mut engines) {
+            let effort = if alone { u64::MAX } else { share / candidate.weight };
             let budget_of = budget.clone().with_effort(effort);
             last &= budget_of.effort() == budget.effort();
-            if !ask(engine, &budget_of) || over() {
+            if !ask(candidate.engine, &budget_of) || over() {
                 return;
             }
             // An engine that has filled the memory would only do so again.
             if !is_full() {
-                engines.push((engine, weight));
+                engines.push(candidate);
             }
         }
         if last {
@@ -264,9 +283,9 @@ fn willing<'e>(
 ) -> Vec<Candidate<'e>> {
     let mut refusals = Vec::new();
     let mut willing = Vec::new();
-    for (engine, share) in engines {
-        match takes(engine, &question.task, integers) {
-            Ok(()) => willing.push((engine, share)),
+    for candidate in engines {
+        match takes(candidate.engine, &question.task, integers) {
+            Ok(()) => willing.push(candidate),
             Err(Unsupported(what)) => refusals.push(what),
         }
     }

@@ -62,7 +62,7 @@ pub fn room(task: &Task) -> u64 {
 }
 
 /// How many bytes it takes at most to say of each location which variables in scope are live there.
-fn live(program: &Program) -> u64 {
+pub fn live(program: &Program) -> u64 {
     let mut globals = 0;
     let mut locals = Table::filled(program.procs().len(), 0u64);
     for var in program.vars().iter() {
