@@ -142,9 +142,14 @@ pub fn wrapped(ty: Type, value: i128) -> i64 {
     let Some(bits) = ty.bits() else {
         return i64::try_from(value).expect("an unbounded integer that fits");
     };
-    let size = 1i128 << bits;
-    let low = value.rem_euclid(size);
-    (if low > ty.max().get() as i128 { low - size } else { low }) as i64
+    let above = 64 - u32::from(bits);
+    let low = (value as u64).checked_shl(above).unwrap_or(0);
+    let number = if ty.min().get() < 0 {
+        (low as i64).checked_shr(above)
+    } else {
+        low.checked_shr(above).map(|low| low as i64)
+    };
+    number.unwrap_or(0)
 }
 
 /// The range, if it does not wrap; else all of the type.
@@ -159,6 +164,7 @@ fn within(ty: Type, lo: i128, hi: i128) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use postbop_ir::Value;
 
     /// Every operator, on every pair of ranges of a small type: the range of the result covers all results.
     #[test]
@@ -179,6 +185,28 @@ mod tests {
                     }
                     assert_eq!(result.settled(), alo == ahi && blo == bhi);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_wrap_around() {
+        for ty in [
+            Type::Bool,
+            Type::Uint(1),
+            Type::Uint(3),
+            Type::Uint(63),
+            Type::Int(1),
+            Type::Int(3),
+            Type::Int(63),
+        ] {
+            let size = 1i128 << ty.bits().unwrap();
+            for value in
+                [0, 1, -1, 5, -5, size / 2, size / 2 - 1, size - 1, size, -size, 3 * size + 1, 1 << 100]
+            {
+                let number = wrapped(ty, value);
+                assert!(ty.contains(Value::new(number)), "{number} is not in {ty}");
+                assert_eq!((value - number as i128) % size, 0, "{ty} {value}");
             }
         }
     }
