@@ -5,7 +5,7 @@
 //! Both automata read the same word; a state of the product is a pair. Where one side accepts nothing, or everything, the
 //! other often does not matter, and the product ends there.
 
-use super::draft::Draft;
+use super::draft::{Draft, table};
 use super::{ALL, Interrupted, Link, NOTHING, Ndd, Ndds, first_test};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -87,15 +87,17 @@ struct Product<'p, 'a> {
 
 impl<'p, 'a> Product<'p, 'a> {
     fn new(store: &'p Ndds<'a>, sides: [&'p Ndd; 2], op: fn(bool, bool) -> bool) -> Self {
+        let vertices = sides.iter().map(|side| side.0.vertices.len()).sum();
+        let states = sides.iter().map(|side| side.0.states.len()).sum();
         Product {
             sides,
             op,
             store,
-            draft: Draft::new(),
-            pairs: HashMap::default(),
+            draft: Draft::with_room(vertices),
+            pairs: table(states),
             order: Vec::new(),
             next: 0,
-            done: HashMap::default(),
+            done: table(vertices),
             inhabited: false,
         }
     }

@@ -12,6 +12,11 @@ pub struct Vertices {
 }
 
 impl Vertices {
+    /// Room for so many, as a rule.
+    pub fn with_room(vertices: usize) -> Self {
+        Vertices { list: Vec::with_capacity(vertices), unique: table(vertices) }
+    }
+
     /// The diagram that tests a column and goes on with one of two.
     pub fn test(&mut self, column: Column, next: [Link; 2]) -> Link {
         if next[0] == next[1] {
@@ -37,9 +42,14 @@ pub struct Draft {
 impl Draft {
     /// Only the states from which nothing is accepted, and everything.
     pub fn new() -> Self {
+        Draft::with_room(0)
+    }
+
+    /// The same, with room for so many vertices, as a rule.
+    pub fn with_room(vertices: usize) -> Self {
         let state = |state: u32| State { root: Link::to_state(state), accepts: state == ALL };
         let states = vec![state(NOTHING), state(ALL)];
-        Draft { vertices: Vertices::default(), states, first: Link::to_state(NOTHING) }
+        Draft { vertices: Vertices::with_room(vertices), states, first: Link::to_state(NOTHING) }
     }
 
     /// A new state, whose diagram is not known yet.
@@ -49,6 +59,14 @@ impl Draft {
         new
     }
 }
+
+/// A table with room for so many entries, within reason.
+pub fn table<K, V>(entries: usize) -> HashMap<K, V> {
+    HashMap::with_capacity_and_hasher(entries.min(MOST_ROOM), Default::default())
+}
+
+/// So many entries at most a table has room for before it is known how many there are.
+const MOST_ROOM: usize = 1 << 10;
 
 impl Ndds<'_> {
     /// The set of a decision diagram over bits: `test` says of a vertex which column it tests, and where a bit 0 leads and a bit 1; or whether it is

@@ -110,7 +110,7 @@ impl Classes {
         let accepting = |value: bool| (0..states.len()).filter(move |&state| states[state].accepts == value);
         let (some, not_all) = (graph.leading_to(accepting(true)), graph.leading_to(accepting(false)));
         let (class, mapped) = (vec![OPEN; states.len()], vec![Link(OPEN); vertices.len()]);
-        let mut classes = Classes { class, count: 0, between: Vertices::default(), mapped };
+        let mut classes = Classes { class, count: 0, between: Vertices::with_room(vertices.len()), mapped };
         let mut done: Vec<u32> = Vec::new();
         for state in 0..states.len() {
             if !some[state] || !not_all[state] {
