@@ -136,12 +136,9 @@ impl Sets for Ndds<'_> {
         Ok(Ndds::relabel(self, &left, |column| moved(moves, column)))
     }
     fn common(&self, sets: &[&Ndd], fixed: &Fixed) -> Result<Option<Member>, Interrupted> {
-        let mut all = self.point(&fixed.bits, &fixed.numbers)?;
-        // What is fixed makes the larger sets small, one after the other; the first set is the largest as a rule.
-        for set in sets.iter().rev() {
-            all = Ndds::and(self, &all, set)?;
-        }
-        Ok(all.member())
+        let point = self.point(&fixed.bits, &fixed.numbers)?;
+        let all: Vec<&Ndd> = [&point].into_iter().chain(sets.iter().copied()).collect();
+        Ndds::common(self, &all)
     }
     fn member(&self, set: &Ndd) -> Option<Member> {
         set.member()

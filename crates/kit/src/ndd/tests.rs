@@ -216,6 +216,30 @@ fn many_numbers_are_forgotten_at_once() {
 }
 
 #[test]
+fn what_sets_have_in_common_is_in_all_of_them() {
+    let store = Ndds::new(&|_| true);
+    let (mut some, mut none) = (0, 0);
+    for seed in 0..300 {
+        let mut random_sets = Random(seed + 12_000);
+        let sets: Vec<Ndd> = (0..3).map(|_| random(&mut random_sets, 2).set(&store)).collect();
+        let sets: Vec<&Ndd> = sets.iter().collect();
+        let both = store.all(sets.iter().copied()).unwrap();
+        match store.common(&sets).unwrap() {
+            None => {
+                assert!(both.is_empty(), "seed {seed}");
+                none += 1;
+            }
+            Some(member) => {
+                let number = |column: Column| member.number(column).unwrap_or(0) as i64;
+                assert!(sets.iter().all(|set| set.contains(number)), "seed {seed}: {member:?}");
+                some += 1;
+            }
+        }
+    }
+    assert!(some > 50 && none > 50, "{some} {none}");
+}
+
+#[test]
 fn members_are_members_and_as_short_as_can_be() {
     let store = Ndds::new(&|_| true);
     for seed in 0..300 {
