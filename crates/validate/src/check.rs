@@ -17,6 +17,12 @@ const TIMES: usize = 4;
 /// How many nodes are looked at between two questions whether the work may go on, and how much work one is.
 const PATIENCE: u64 = 1 << 10;
 const NODE: u64 = 4;
+/// How many steps diagrams and the solver have at first, if the solver is favoured and if diagrams are; and how many times as many each time after.
+const SOLVER_FIRST: (usize, u64) = (1 << 10, 1 << 10);
+const DIAGRAMS_FIRST: (usize, u64) = (1 << 16, 1 << 8);
+const GROWTH: usize = 4;
+/// If there are more gates, it takes the solver long to hear of them; diagrams are asked all that they may be asked first.
+const LARGE: usize = 1 << 14;
 
 /// Why a check ends before its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,6 +42,8 @@ pub struct Checker<'a, 'g> {
     executor: Executor<'a>,
     diagrams: Diagrams<'g>,
     solver: Solver<'g>,
+    /// Whether the solver answered the last question.
+    solves: bool,
     goes_on: GoesOn<'g>,
     ticks: Cell<u64>,
 }
@@ -97,7 +105,17 @@ impl<'a, 'g> Checker<'a, 'g> {
         }
         let (executor, solver) = (Executor::new(program, proof), Solver::new(goes_on));
         let diagrams = Diagrams::new(goes_on);
-        Ok(Checker { program, proof, sets, executor, diagrams, solver, goes_on, ticks: Cell::new(0) })
+        Ok(Checker {
+            program,
+            proof,
+            sets,
+            executor,
+            diagrams,
+            solver,
+            solves: false,
+            goes_on,
+            ticks: Cell::new(0),
+        })
     }
 
     /// Whether the sets are closed.
@@ -294,14 +312,9 @@ impl<'a, 'g> Checker<'a, 'g> {
         if self.executor.gates.and(all.to_vec()) == Lit::FALSE {
             return Ok(());
         }
-        match self.diagrams.exclude(&self.executor.gates, all) {
-            Some(true) => return Ok(()),
-            Some(false) => {}
-            None => return Err(called_off()),
-        }
-        match self.solver.together(&self.executor.gates, all) {
+        match self.together(all)? {
             Together::Impossible => Ok(()),
-            Together::Stopped => Err(called_off()),
+            Together::Unknown | Together::Stopped => Err(called_off()),
             Together::Possible => {
                 let from = run.map_or(to, |(runs, _)| runs.start);
                 let edges = run.map(|(runs, last)| runs.edges(self.program, last, &self.solver));
@@ -310,6 +323,36 @@ impl<'a, 'g> Checker<'a, 'g> {
                 let now = self.values(proc, Place::Now);
                 let edges = edges.unwrap_or_default();
                 Err(Stop::Flaw(Box::new(Flaw { from, edges, to, entry, now })))
+            }
+        }
+    }
+
+    /// Asks diagrams and the solver in turns, each with more steps than the time before: what is hard for the one is often easy for the other. Who
+    /// answered a question is favoured at the next one. In the end the solver is left alone with it.
+    fn together(&mut self, all: &[Lit]) -> Result<Together, Stop> {
+        let gates = &self.executor.gates;
+        let (mut steps, mut choices) = if self.solves { SOLVER_FIRST } else { DIAGRAMS_FIRST };
+        loop {
+            let last = steps >= Diagrams::most(gates);
+            match self.diagrams.exclude(gates, all, steps) {
+                Some(true) => {
+                    self.solves = false;
+                    return Ok(Together::Impossible);
+                }
+                Some(false) => {}
+                None => return Err(called_off()),
+            }
+            let found = match last {
+                true => self.solver.together(gates, all, u64::MAX),
+                false if gates.len() > LARGE => Together::Unknown,
+                false => self.solver.together(gates, all, choices),
+            };
+            match found {
+                Together::Unknown => (steps, choices) = (GROWTH * steps, GROWTH as u64 * choices),
+                found => {
+                    self.solves = true;
+                    return Ok(found);
+                }
             }
         }
     }

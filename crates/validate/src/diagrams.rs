@@ -89,12 +89,17 @@ impl<'g> Diagrams<'g> {
         }
     }
 
-    /// Whether it is seen that these are not true together. `None` if the work was called off.
-    pub fn exclude(&mut self, gates: &Gates, all: &[Lit]) -> Option<bool> {
+    /// How many steps a question may take at most.
+    pub fn most(gates: &Gates) -> usize {
+        MOST.min(FEW + TIMES * gates.len())
+    }
+
+    /// Whether it is seen in so many steps that these are not true together. `None` if the work was called off.
+    pub fn exclude(&mut self, gates: &Gates, all: &[Lit], steps: usize) -> Option<bool> {
         if self.known.len() > MOST {
             *self = Diagrams::new(self.goes_on);
         }
-        self.left = MOST.min(FEW + TIMES * gates.len());
+        self.left = steps.min(Diagrams::most(gates));
         if !(self.goes_on)(QUESTION) {
             return None;
         }
@@ -316,7 +321,11 @@ mod tests {
                             let inputs = (1..=4).map(|at| (at, row >> (at - 1) & 1 != 0)).collect();
                             pair.iter().all(|&lit| gates.value(&inputs, lit))
                         });
-                        assert_eq!(diagrams.exclude(&gates, &pair), Some(!possible), "{seed}: {pair:?}");
+                        assert_eq!(
+                            diagrams.exclude(&gates, &pair, usize::MAX),
+                            Some(!possible),
+                            "{seed}: {pair:?}"
+                        );
                         counts[possible as usize] += 1;
                     }
                 }
@@ -332,7 +341,7 @@ mod tests {
         let [a, b] = [2, 1].map(|rank| (0..24).map(|_| gates.input(rank)).collect::<Vec<Lit>>());
         let same = gates.same(&a, &b);
         let differ = gates.and(vec![!same, a[0]]);
-        assert_eq!(Diagrams::new(&|_| true).exclude(&gates, &[same, differ]), Some(false));
-        assert_eq!(Diagrams::new(&|more| more < PATIENCE).exclude(&gates, &[same, differ]), None);
+        assert_eq!(Diagrams::new(&|_| true).exclude(&gates, &[same, differ], usize::MAX), Some(false));
+        assert_eq!(Diagrams::new(&|more| more < PATIENCE).exclude(&gates, &[same, differ], usize::MAX), None);
     }
 }

@@ -10,13 +10,14 @@ use std::cell::Cell;
 /// Asked now and then whether the work may go on, after so much more of it.
 pub type GoesOn<'g> = &'g dyn Fn(u64) -> bool;
 
-/// How many steps of the solver there are between two questions.
-const PATIENCE: u64 = 64;
 /// How much work a step is, a propagation, a question, and a new solver.
 const STEP: u64 = 16;
 const PROPAGATION: u64 = 4;
 const QUESTION: u64 = 64;
 const BEGIN: u64 = 512;
+
+/// A gate of more inputs becomes several.
+const WIDE: usize = 32;
 
 /// A new solver is begun when the old one has so many variables, and so many times as many as its first question needed: it decides about all of them,
 /// also about those that have nothing to do with the question.
@@ -26,16 +27,19 @@ const TIMES: usize = 4;
 struct Watch<'g> {
     goes_on: GoesOn<'g>,
     steps: Cell<u64>,
+    /// At how many steps to give up.
+    most: Cell<u64>,
     stopped: Cell<bool>,
 }
 
 impl Callbacks for Watch<'_> {
     fn stop(&self) -> bool {
         self.steps.set(self.steps.get() + 1);
-        if self.steps.get().is_multiple_of(PATIENCE) && !(self.goes_on)(PATIENCE * STEP) {
+        // One step may take long: gates of explicit sets have thousands of inputs.
+        if !(self.goes_on)(STEP) {
             self.stopped.set(true);
         }
-        self.stopped.get()
+        self.stopped.get() || self.steps.get() > self.most.get()
     }
 }
 
@@ -57,12 +61,14 @@ pub enum Together {
     Possible,
     /// They cannot.
     Impossible,
+    /// That takes more steps.
+    Unknown,
     /// The work was called off.
     Stopped,
 }
 
 fn begin(goes_on: GoesOn) -> batsat::Solver<Watch> {
-    let watch = Watch { goes_on, steps: Cell::new(0), stopped: Cell::new(false) };
+    let watch = Watch { goes_on, steps: Cell::new(0), most: Cell::new(u64::MAX), stopped: Cell::new(false) };
     batsat::Solver::new(batsat::SolverOpts::default(), watch)
 }
 
@@ -77,8 +83,8 @@ impl<'g> Solver<'g> {
         *self = Solver::new(self.goes_on);
     }
 
-    /// Whether all these can be true together.
-    pub fn together(&mut self, gates: &Gates, all: &[Lit]) -> Together {
+    /// Whether all these can be true together, as far as so many steps tell.
+    pub fn together(&mut self, gates: &Gates, all: &[Lit], steps: u64) -> Together {
         let mut work = QUESTION;
         if self.variables > self.most {
             self.reset();
@@ -87,6 +93,8 @@ impl<'g> Solver<'g> {
         let assumed: Vec<batsat::Lit> = all.iter().map(|&lit| self.literal(gates, lit)).collect();
         self.most = self.most.max(MANY).max(if self.most == 0 { TIMES * self.variables } else { 0 });
         let before = self.inner.num_propagations();
+        let watch = self.inner.cb();
+        watch.most.set(watch.steps.get().saturating_add(steps));
         let answer = self.inner.solve_limited(&assumed);
         let propagations = self.inner.num_propagations() - before;
         if !(self.goes_on)(work + propagations * PROPAGATION) {
@@ -95,7 +103,8 @@ impl<'g> Solver<'g> {
         match answer {
             answer if answer == lbool::TRUE => Together::Possible,
             answer if answer == lbool::FALSE => Together::Impossible,
-            _ => Together::Stopped,
+            _ if self.inner.cb().stopped.get() => Together::Stopped,
+            _ => Together::Unknown,
         }
     }
 
@@ -132,18 +141,38 @@ impl<'g> Solver<'g> {
         if lit.is_negated() { !known } else { known }
     }
 
+    fn variable(&mut self) -> batsat::Lit {
+        self.variables += 1;
+        batsat::Lit::new(self.inner.new_var_default(), true)
+    }
+
+    /// A variable for the conjunction of some inputs of a gate.
+    fn part(&mut self, some: &[batsat::Lit]) -> batsat::Lit {
+        let own = self.variable();
+        self.conjunction(own, some);
+        own
+    }
+
+    /// Says that a variable is true exactly if all these are.
+    fn conjunction(&mut self, own: batsat::Lit, all: &[batsat::Lit]) {
+        all.iter().for_each(|&one| self.clause(vec![!own, one]));
+        self.clause(all.iter().map(|&one| !one).chain([own]).collect());
+    }
+
     /// Gives a gate a variable, and says what it computes.
     fn define(&mut self, gates: &Gates, at: usize) {
-        let own = batsat::Lit::new(self.inner.new_var_default(), true);
-        self.variables += 1;
+        let own = self.variable();
         self.known[at] = Some(own);
         match gates.gate(at) {
             Gate::Input(_) if at == 0 => self.clause(vec![own]),
             Gate::Input(_) => {}
             Gate::And(all) => {
-                let all: Vec<batsat::Lit> = all.iter().map(|&lit| self.of(lit)).collect();
-                all.iter().for_each(|&one| self.clause(vec![!own, one]));
-                self.clause(all.into_iter().map(|one| !one).chain([own]).collect());
+                let mut all: Vec<batsat::Lit> = all.iter().map(|&lit| self.of(lit)).collect();
+                // The solver looks at a clause from its beginning each time that one of its literals becomes false.
+                while all.len() > WIDE {
+                    all = all.chunks(WIDE).map(|some| self.part(some)).collect();
+                }
+                self.conjunction(own, &all);
             }
             &Gate::Ite([c, a, b]) => {
                 let (c, a, b) = (self.of(c), self.of(a), self.of(b));
