@@ -15,7 +15,7 @@ use super::code::{Call, Code, Compiled, Formula, Ins, Machine, Set};
 use super::independent;
 use super::layout::{Field, Row};
 use super::trail::Trail;
-use super::value::{NONE, Val, binary, ite, unary};
+use super::value::{NONE, Val, apply, binary, ite, unary};
 use postbop_ir::{LocId, Op};
 
 /// What came of looking for a successor.
@@ -66,6 +66,7 @@ pub struct Expander<'m, 'a> {
     /// The decisions of all enumerations under way, those of the one at hand from `base` on.
     pub(super) trail: Trail,
     pub(super) stack: Vec<Val>,
+    numbers: Vec<i64>,
     /// How many operators the formulas of the edge have that were run so far, and for each that made a hole, its range.
     pub(super) ran: usize,
     ranges: Vec<(i64, i64)>,
@@ -92,6 +93,7 @@ impl<'m, 'a> Expander<'m, 'a> {
             machine,
             trail: Trail::default(),
             stack,
+            numbers: Vec::new(),
             ran: 0,
             ranges: Vec::new(),
             values,
@@ -178,14 +180,35 @@ impl<'m, 'a> Expander<'m, 'a> {
     }
 
     fn run(&mut self, site: Site, formula: &Formula) -> Val {
-        self.stack.clear();
         self.work += formula.len() as u64;
+        if let Some(number) = self.number(site, formula) {
+            self.ran += formula.len();
+            return Val::known(number);
+        }
+        self.stack.clear();
         for &ins in formula {
             let value = self.result(site, ins);
             self.ran += 1;
             self.stack.push(value);
         }
         self.stack.pop().expect("a formula is not empty")
+    }
+
+    /// The value of a formula, if nothing in it is open or chosen. Most are so, and plain numbers take a third of the time.
+    #[inline]
+    fn number(&mut self, site: Site, formula: &Formula) -> Option<i64> {
+        self.numbers.clear();
+        for &ins in formula {
+            let number = match ins {
+                Ins::Const(_, value) => value,
+                Ins::Field(at) => site.fields[at as usize].get(site.row)?,
+                Ins::Next(at, _) => Some(self.values[at as usize]).filter(|value| value.settled())?.lo,
+                Ins::Choice(_) => return None,
+                Ins::Apply(op) => apply(op, &mut self.numbers),
+            };
+            self.numbers.push(number);
+        }
+        self.numbers.pop()
     }
 
     /// The value of an instruction, whose operands are taken from the stack.

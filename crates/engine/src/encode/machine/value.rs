@@ -121,6 +121,25 @@ pub fn ite(c: Val, a: Val, b: Val) -> Val {
     }
 }
 
+/// The value of an operator on the numbers on top of a stack, which are taken from it.
+#[inline]
+pub fn apply(op: Op, stack: &mut Vec<i64>) -> i64 {
+    let mut pop = || stack.pop().expect("an operator has operands");
+    match op {
+        Op::Not => 1 - pop(),
+        Op::Neg(ty) => wrapped(ty, -(pop() as i128)),
+        Op::Ite => {
+            let (no, yes, condition) = (pop(), pop(), pop());
+            if condition == 0 { no } else { yes }
+        }
+        _ => {
+            let (b, a) = (pop(), pop());
+            number(op, a, b)
+        }
+    }
+}
+
+#[inline]
 fn number(op: Op, a: i64, b: i64) -> i64 {
     match op {
         Op::And => a & b,
@@ -186,6 +205,29 @@ mod tests {
                     assert_eq!(result.settled(), alo == ahi && blo == bhi);
                 }
             }
+        }
+    }
+
+    /// On numbers every operator does what it does on settled values.
+    #[test]
+    fn numbers_are_settled_values() {
+        let ty = Type::Int(3);
+        let all = || ty.min().get()..=ty.max().get();
+        for op in [Op::Add(ty), Op::Sub(ty), Op::Mul(ty), Op::Eq, Op::Lt, Op::Le] {
+            for (a, b) in all().flat_map(|a| all().map(move |b| (a, b))) {
+                assert_eq!(Val::known(apply(op, &mut vec![a, b])), binary(op, Val::known(a), Val::known(b)));
+            }
+        }
+        for a in all() {
+            assert_eq!(Val::known(apply(Op::Neg(ty), &mut vec![a])), unary(Op::Neg(ty), Val::known(a)));
+        }
+        for (c, a) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for op in [Op::And, Op::Or, Op::Xor] {
+                assert_eq!(Val::known(apply(op, &mut vec![c, a])), binary(op, Val::known(c), Val::known(a)));
+            }
+            assert_eq!(Val::known(apply(Op::Not, &mut vec![c])), unary(Op::Not, Val::known(c)));
+            let values = [c, a, 5].map(Val::known);
+            assert_eq!(Val::known(apply(Op::Ite, &mut vec![c, a, 5])), ite(values[0], values[1], values[2]));
         }
     }
 
