@@ -79,7 +79,8 @@ const EXPLICIT: u64 = 1;
 const SUMMARY: u64 = 2;
 const SAT: u64 = 40;
 const SAT_AMONG_FEW: u64 = 8 * SAT;
-/// What `sat` prepares grows with the number of variables that are in scope at each location: eight times so many count as a unit.
+/// What `sat` prepares before its first unit grows with the variables in scope, added up over all locations: a unit for so many bytes, with a bit for
+/// each of them.
 const IN_SCOPE: u64 = 48;
 /// So many variables are few.
 const FEW: usize = 16;
