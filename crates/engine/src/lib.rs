@@ -68,6 +68,7 @@
 //! }
 //! ```
 
+mod asked;
 mod assumptions;
 mod budget;
 pub mod configurations;
