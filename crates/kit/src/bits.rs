@@ -34,13 +34,57 @@ pub fn union(set: &mut [u64], other: &[u64]) -> bool {
     grew
 }
 
-/// Makes two sets contain the same numbers less than `len`.
-pub fn copy(set: &mut [u64], other: &[u64], len: usize) {
-    set[..len / 64].copy_from_slice(&other[..len / 64]);
-    if !len.is_multiple_of(64) {
-        let below = (1 << (len % 64)) - 1;
-        set[len / 64] = set[len / 64] & !below | other[len / 64] & below;
+/// Adds to `packed`, for each member of `set` that is in `mask`, its position among the members of `mask`.
+pub fn gather(packed: &mut [u64], set: &[u64], mask: &[u64]) {
+    for run in runs(mask) {
+        let bits = set[run.word] >> run.from & low(run.len);
+        let (word, shift) = (run.position / 64, run.position % 64);
+        packed[word] |= bits << shift;
+        if shift + run.len > 64 {
+            packed[word + 1] |= bits >> (64 - shift);
+        }
     }
+}
+
+/// The inverse of [`gather`]: what `set` says about members of `mask` becomes what `packed` says about their positions.
+pub fn scatter(set: &mut [u64], packed: &[u64], mask: &[u64]) {
+    for run in runs(mask) {
+        let (word, shift) = (run.position / 64, run.position % 64);
+        let mut bits = packed[word] >> shift;
+        if shift + run.len > 64 {
+            bits |= packed[word + 1] << (64 - shift);
+        }
+        set[run.word] = set[run.word] & !(low(run.len) << run.from) | (bits & low(run.len)) << run.from;
+    }
+}
+
+/// The `len` lowest bits.
+fn low(len: usize) -> u64 {
+    u64::MAX >> (64 - len)
+}
+
+/// Members of a set that follow each other in one word.
+struct Run {
+    word: usize,
+    from: usize,
+    len: usize,
+    /// How many members the set has before these.
+    position: usize,
+}
+
+fn runs(set: &[u64]) -> impl Iterator<Item = Run> + '_ {
+    let (mut word, mut rest, mut position) = (0, set.first().copied().unwrap_or(0), 0);
+    std::iter::from_fn(move || {
+        while rest == 0 {
+            word += 1;
+            rest = *set.get(word)?;
+        }
+        let from = rest.trailing_zeros() as usize;
+        let len = (rest >> from).trailing_ones() as usize;
+        rest &= !(low(len) << from);
+        position += len;
+        Some(Run { word, from, len, position: position - len })
+    })
 }
 
 /// The members in increasing order.
@@ -54,6 +98,7 @@ pub fn members(set: &[u64]) -> impl Iterator<Item = usize> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aig::tests::next;
 
     #[test]
     fn a_set_of_bits_behaves_like_a_set() {
@@ -67,13 +112,31 @@ mod tests {
         assert!(union(&mut other, &set));
         assert!(!union(&mut other, &set));
         assert_eq!(other, set);
-        for len in [0, 1, 63, 64, 65, 128, 129, 130] {
-            let (mut some, all) = (vec![0; 3], vec![u64::MAX; 3]);
-            copy(&mut some, &all, len);
-            assert!(members(&some).eq(0..len), "{len}");
-            let mut rest = all.clone();
-            copy(&mut rest, &[0; 3], len);
-            assert!(members(&rest).eq(len..192), "{len}");
+    }
+
+    #[test]
+    fn members_of_a_mask_are_packed_and_put_back() {
+        let seed = &mut 7;
+        let mut random = || (0..8).fold(0, |word, _| word << 8 | (next(seed) & 255) as u64);
+        for round in 0..2000 {
+            let mut word = |dense: bool| match dense {
+                true => random() | random() | random(),
+                false => random() & random(),
+            };
+            let whole = |at| at == round % 7;
+            let mask: Vec<u64> =
+                (0..4).map(|at| if whole(at) { u64::MAX } else { word(round % 2 == 0) }).collect();
+            let set: Vec<u64> = (0..4).map(|_| word(false)).collect();
+            let mut packed = vec![0; 4];
+            gather(&mut packed, &set, &mask);
+            let positions = members(&mask).enumerate().filter(|&(_, at)| contains(&set, at));
+            assert!(members(&packed).eq(positions.map(|(position, _)| position)));
+            let before: Vec<u64> = (0..4).map(|_| word(true)).collect();
+            let mut after = before.clone();
+            scatter(&mut after, &packed, &mask);
+            let expected =
+                (0..256).filter(|&at| contains(if contains(&mask, at) { &set } else { &before }, at));
+            assert!(members(&after).eq(expected));
         }
     }
 }

@@ -14,7 +14,8 @@
 //!
 //! # Cost
 //!
-//! Each set holds one bit per field of its procedure and only grows. All edges are passed once, callees before callers and
+//! Each set holds one bit per field of its procedure and only grows. A call moves the bits of the globals that both procedures touch between
+//! two sets, by runs of neighbours. All edges are passed once, callees before callers and
 //! later locations before earlier ones; then a worklist takes turns: variables that are live at entries go up to the callers, lowest
 //! procedures first, and variables that are live at exits go down to the callees, highest procedures first. A chain
 //! of calls so takes two turns, however long it is.
@@ -23,6 +24,7 @@ use super::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Loc, LocId, Op, ProcId, Program, Table, VarId};
 use postbop_kit::bits;
 use postbop_kit::groups::Groups;
+use rustc_hash::FxHashMap as HashMap;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -131,6 +133,24 @@ fn needed<'e>(set: &mut [u64], stored: impl Iterator<Item = (usize, &'e Expr)>) 
     needed
 }
 
+/// For each call, by the ranks of caller and callee, the caller's fields that the callee shares.
+fn masks(program: &Program, scopes: &Scopes, calls: &Groups) -> HashMap<(u32, u32), Vec<u64>> {
+    let mut masks = HashMap::default();
+    for callee in program.procs().ids() {
+        for &call in calls.of(callee.index()) {
+            let caller = program.locs()[program.edges()[EdgeId(call)].from].proc;
+            masks.entry((scopes.rank(caller), scopes.rank(callee))).or_insert_with(|| {
+                let mut mask = vec![0; bits::words(scopes.globals(caller).len())];
+                for (here, _) in scopes.shared(caller, callee) {
+                    bits::insert(&mut mask, here);
+                }
+                mask
+            });
+        }
+    }
+    masks
+}
+
 struct Solver<'a> {
     program: &'a Program,
     scopes: &'a Scopes,
@@ -138,8 +158,9 @@ struct Solver<'a> {
     /// Edges by the location they lead to, and calls by the procedure they call.
     entering: Groups,
     calls: Groups,
-    /// Where more became live, and what leads there is to be passed again: with the rank of the procedure, least first; and
-    /// on the way down, greatest first.
+    /// Where more became live, and what leads there is to be passed again.
+    grown: Vec<u64>,
+    /// The same locations, some of them more than once, with the rank of the procedure: least first, and on the way down greatest first.
     up: BinaryHeap<(Reverse<u32>, LocId)>,
     down: BinaryHeap<(u32, LocId)>,
     /// Whether the turn is that of the way down.
@@ -147,6 +168,9 @@ struct Solver<'a> {
     /// The locations whose edges were passed at least once.
     passed: Vec<u64>,
     scratch: Vec<u64>,
+    /// The caller's fields that are globals which the callee touches too, by the ranks of caller and callee. The callee's fields are the
+    /// positions in this set, since both have their globals in the same order.
+    masks: HashMap<(u32, u32), Vec<u64>>,
 }
 
 impl<'a> Solver<'a> {
@@ -158,9 +182,24 @@ impl<'a> Solver<'a> {
             _ => None,
         };
         let calls = Groups::new(program.procs().len(), program.edges().pairs().filter_map(called));
+        let masks = masks(program, scopes, &calls);
         let (up, down, scratch) = Default::default();
         let passed = vec![0; bits::words(program.locs().len())];
-        Solver { program, scopes, live, entering, calls, up, down, descending: false, passed, scratch }
+        let grown = passed.clone();
+        Solver {
+            program,
+            scopes,
+            live,
+            entering,
+            calls,
+            grown,
+            up,
+            down,
+            descending: false,
+            passed,
+            scratch,
+            masks,
+        }
     }
 
     fn solve(mut self) -> Live {
@@ -177,6 +216,10 @@ impl<'a> Solver<'a> {
                 self.descending = !self.descending;
                 continue;
             };
+            if !bits::contains(&self.grown, loc.index()) {
+                continue;
+            }
+            bits::remove(&mut self.grown, loc.index());
             for at in self.entering.range(loc.index()) {
                 self.pass(EdgeId(self.entering.member(at)));
             }
@@ -244,12 +287,18 @@ impl<'a> Solver<'a> {
         let mut leading = self.entering.of(loc.index()).iter().chain(calls);
         let from = |&edge: &u32| self.program.edges()[EdgeId(edge)].from.index();
         if leading.any(|edge| bits::contains(&self.passed, from(edge))) {
+            bits::insert(&mut self.grown, loc.index());
             let rank = self.scopes.rank(proc);
             match down {
                 true => self.down.push((rank, loc)),
                 false => self.up.push((Reverse(rank), loc)),
             }
         }
+    }
+
+    /// The caller's fields that the callee shares.
+    fn mask(&self, caller: ProcId, callee: ProcId) -> &[u64] {
+        &self.masks[&(self.scopes.rank(caller), self.scopes.rank(callee))]
     }
 
     fn before(&mut self, edge: &Edge) -> Vec<u64> {
@@ -287,16 +336,7 @@ impl<'a> Solver<'a> {
                 results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
                 let entry = self.live.at(self.program, self.program.procs()[*callee].entry);
                 let globals = self.scopes.globals(*callee).len();
-                if self.scopes.are_alike(proc, *callee) {
-                    bits::copy(&mut set, entry, globals);
-                } else {
-                    for (here, there) in self.scopes.shared(proc, *callee) {
-                        match bits::contains(entry, there) {
-                            true => drop(bits::insert(&mut set, here)),
-                            false => bits::remove(&mut set, here),
-                        }
-                    }
-                }
+                bits::scatter(&mut set, entry, self.mask(proc, *callee));
                 for (at, arg) in args.iter().enumerate() {
                     if bits::contains(entry, globals + at) {
                         reads(&mut set, arg);
@@ -316,13 +356,7 @@ impl<'a> Solver<'a> {
         let live =
             |var| bits::contains(after, scopes.field(program, proc, var).expect("callers touch it too"));
         let mut set: SmallVec<[u64; 4]> = SmallVec::from_elem(0, bits::words(scopes.len(program, callee)));
-        if scopes.are_alike(proc, callee) {
-            bits::copy(&mut set, after, scopes.globals(callee).len());
-        } else {
-            for (_, there) in scopes.shared(proc, callee).filter(|(here, _)| bits::contains(after, *here)) {
-                bits::insert(&mut set, there);
-            }
-        }
+        bits::gather(&mut set, after, self.mask(proc, callee));
         // A global that receives a result does not keep the value that the callee leaves in it.
         for field in results.iter().flatten().filter_map(|&var| scopes.field(program, callee, var)) {
             if field < scopes.globals(callee).len() {

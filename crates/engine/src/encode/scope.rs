@@ -102,12 +102,6 @@ impl Scopes {
         })
     }
 
-    /// Whether a procedure touches the same globals as one that it calls. The fields of these are the same then.
-    pub fn are_alike(&self, caller: ProcId, callee: ProcId) -> bool {
-        // Callers touch what callees touch.
-        self.globals(caller).len() == self.globals(callee).len()
-    }
-
     /// The position of a local among its procedure's.
     pub fn place(&self, local: VarId) -> u32 {
         self.place[local]

@@ -95,11 +95,17 @@ impl<P: Clone> TargetTracker<P> {
     }
 
     /// Notes that a location was reached. Returns the queries whose target it is, and was not reached before.
+    #[inline]
     pub fn reach(&mut self, loc: LocId, point: &P) -> Vec<usize> {
-        let mut new = Vec::new();
-        if !bits::contains(&self.marked, loc.0 as usize) {
-            return new;
+        // Asked of every point of a search, and of most the answer is no: then not even an empty list goes through memory.
+        match bits::contains(&self.marked, loc.0 as usize) {
+            true => self.reach_marked(loc, point),
+            false => Vec::new(),
         }
+    }
+
+    fn reach_marked(&mut self, loc: LocId, point: &P) -> Vec<usize> {
+        let mut new = Vec::new();
         let first = self.queries.partition_point(|&(other, ..)| other < loc);
         for &(_, query, target) in self.queries[first..].iter().take_while(|&&(other, ..)| other == loc) {
             if !target {

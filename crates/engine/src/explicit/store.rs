@@ -7,6 +7,7 @@
 use postbop_ir::{EdgeId, Length, LocId, ProcId};
 use postbop_kit::chunked::Chunked;
 use postbop_kit::rows::{Full, Rows};
+use smallvec::SmallVec;
 
 /// In place of the number of a row: there is none.
 pub const NO_ROW: u32 = u32::MAX;
@@ -14,6 +15,9 @@ pub const NO_ROW: u32 = u32::MAX;
 const ENTRY: u64 = 1 << 63;
 const SUSPENSION: u64 = 1 << 62;
 const MOST_ENTRIES: usize = 1 << 30;
+
+/// Numbers of rows, which as a rule are few. Up to four take no more room than an empty list.
+pub type Few = SmallVec<[u32; 4]>;
 
 /// How a row was found.
 #[derive(Clone, Copy, Debug)]
@@ -34,9 +38,9 @@ pub struct Entry {
     /// The suspension that entered it first; [`NO_ROW`] for main.
     pub first: u32,
     /// All suspensions that wait for it.
-    pub callers: Vec<u32>,
+    pub callers: Few,
     /// The contexts at its exit.
-    pub exits: Vec<u32>,
+    pub exits: Few,
     /// The number of steps from the start of the run, if that is of interest.
     pub distance: Length,
 }
