@@ -19,7 +19,7 @@ pub struct Unsupported(pub String);
 /// What kind of program an engine is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wants {
-    /// Whether it is given a smaller program with the same answers, or the one as written.
+    /// Whether it is given a smaller program with the same answers, or the one as written. In a smaller one it says which guards it reaches.
     pub reduced: bool,
     /// Whether it takes threads within a schedule as they are. Otherwise they are translated into a sequential program.
     pub threads: bool,
@@ -34,7 +34,7 @@ pub struct Wants {
 pub enum Cycles {
     /// It answers them.
     Found,
-    /// It can prove that there is no such run. What it leaves open is translated into a question about what is reached.
+    /// It may find such a run, or prove that there is none. What it leaves open is translated into a question about what is reached.
     RuledOut,
     /// It is given the translation alone.
     Translated,
@@ -43,7 +43,7 @@ pub enum Cycles {
 /// What an engine found out about one query.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// No run within the bound of the task reaches the target; and whether a run reaches the query's guard, if that is
+    /// No run within the bound of the task reaches the target, or goes on for ever through it if that is asked; and whether a run reaches the query's guard, if that is
     /// known.
     Holds {
         /// Whether a run does.

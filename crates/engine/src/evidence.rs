@@ -5,7 +5,7 @@
 //! if the sets at its targets are empty. A proof that is wrong means that the engine may be, and its verdict is not told. A proof that
 //! cannot be checked, or takes too long to, leaves the verdict as it would be without one: *unchecked*.
 //!
-//! Threads, and runs that go on for ever, are asked about by way of a translation. Then the proof is about the translated program, and so is what the checker says of it: that
+//! Threads are asked about by way of a translation, and so are runs that go on for ever, unless an engine looks for these itself, which it says without a proof. Then the proof is about the translated program, and so is what the checker says of it: that
 //! the translation is right nobody has checked, and the property counts as unchecked. But a wrong proof is caught there too.
 //!
 //! # Cost

@@ -2,11 +2,12 @@
 //!
 //! # Idea
 //!
-//! A decision diagram tests *levels*, one bit each, in a fixed order. Each bit of each variable has a *slot*: four
-//! neighbouring levels, for the value at the entry of the procedure, the present value, the value after an edge, and a
-//! value on its way between caller and callee ([`Role`]).
+//! A decision diagram tests *levels*, one bit each, in an order that is made here; `summary` may change it later, slot by slot
+//! ([`Wiring::permute`]). Each bit of each field, results included, has a *slot*: four neighbouring levels, for the value at the entry of the
+//! procedure, the present value, the value after an edge, and, in summaries, a parameter or a result ([`Role`]). (`fixpoint` asks for slots alone, and
+//! has levels of its own.)
 //!
-//! **Procedures share slots.** A diagram speaks of one procedure. The values of another one come in only at calls and
+//! **Procedures share slots.** A diagram of `summary` speaks of one procedure. The values of another one come in only at calls and
 //! returns: in a summary, parameters and results are on the levels of [`Role::Pass`]; on entering a callee, its parameters are on those of
 //! [`Role::Next`], which the caller does not use there. So locals of different procedures can have the same slots.
 //! Globals have the same slots in all procedures.
@@ -19,27 +20,27 @@
 //! ```
 //!
 //! First come the globals that a translation declared as control: they say where a run is. Then come the
-//! Booleans: the locals that found no column to stand behind, such as the Booleans with which a loop counts, for the same reason for which small
-//! components come first ([`super::affinity`]); then for each *column* ([`super::columns`]) one slot, and behind it slots for the locals
+//! Booleans. The first of them are the locals that found no column to stand behind: often flags and counters, on which the rest depends, and a diagram is
+//! smaller if it tests the few bits that much depends on first ([`super::affinity`]). Behind them comes for each *column* ([`super::columns`]) one slot, and behind it slots for the locals
 //! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
-//! edge chooses freely have places among them; a Boolean choice has no level at all ([`super::chance`]).
+//! edge chooses freely have places among them; a Boolean choice has no level, unless an integer is computed from it ([`super::chance`]).
 //!
 //! # Invariant
 //!
-//! Two fields of one procedure never have the same slot. A global has slots or a column of its own; a column has at most
+//! Two fields of one procedure never have the same slot. A control variable has slots of its own, any other global a column of its own; a column has at most
 //! one member in each procedure; and the locals of one procedure that stand behind the same column are counted, from one
 //! on, since the column itself has the first slot. Integers without a column are counted behind the integer columns, and choices
-//! behind those.
+//! behind those. Caller and callee may have the same slot: where both are in one diagram, they are in different roles.
 //!
 //! # Paper
 //!
-//! \[bebop\] section 4 names the cost of having all variables; sharing levels between procedures is ours.
+//! \[bebop\] section 4 says that renaming costs time in the number of all variables; sharing levels between procedures is ours.
 //!
 //! # Cost
 //!
 //! Once the arrangement is made: linear in the program, and for the slots of each placement, when they are first asked for,
-//! the number of its fields. Levels: four for each bit of the columns, and of the most locals that one procedure has behind each.
-//! Columns that have nothing to do with each other do not share slots.
+//! the number of its fields. Levels: four for each control bit, for each Boolean column and the most locals that one procedure has behind it,
+//! and for each bit of the integer places, all as wide as the widest. (Two columns never share slots, even if no procedure has both: that would take fewer levels.)
 
 use super::arrangement::{Arrangement, Spot};
 use super::machine::code::Machine;
@@ -109,8 +110,8 @@ pub struct Wiring {
     control: HashMap<VarId, u32>,
     /// Where each other global stands.
     globals: HashMap<VarId, Spot>,
-    /// For each Boolean column its slot, and at the end the slot before the locals that stand behind no column. That
-    /// slot is left empty, as if it were a column's. It is less than all the others.
+    /// For each Boolean column its slot, and at the end the slot just before the locals that stand behind no column. That
+    /// slot is empty: it is there so that these locals are counted from a column like all others. It comes before all columns.
     columns: Vec<u32>,
     integers: Integers,
     /// The placement of each procedure: procedures of one placement have the same slots.

@@ -2,7 +2,7 @@
 //!
 //! # Idea
 //!
-//! If every assignment to a variable stores the same number, the variable is a *constant*. Every read of it is replaced
+//! A variable is a *constant* if every assignment to it stores the same number, and its value before the first one cannot matter. Every read of it is replaced
 //! by the number, and conditions that this decides disappear. Since no edge reads the variable any longer it is live
 //! nowhere ([`crate::encode::live`]), and so engines do not store it.
 //!
@@ -11,14 +11,14 @@
 //! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
 //! joins the value to that of the assigned variable. Calls assign too: arguments to parameters, returned values to the
 //! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
-//! known of a variable only ever goes from nothing to one number to various, so after a few passes nothing changes.
+//! known of a variable only ever goes from nothing to one number to various, so the passes come to an end.
 //!
 //! Variables also have a value before their first assignment: an arbitrary one. Where that value can matter, the
 //! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
 //! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
 //! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
-//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored was not live
-//! where it came into being: no value that is computed from it matters, and none is joined.
+//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored is not live
+//! where it comes into being: no value that is computed from it matters. So an expression that reads it counts as storing nothing.
 //!
 //! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
 //! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
@@ -34,10 +34,12 @@
 //! of its segments. A proof is given the numbers of the constants that are live at each location ([`super::loc_map`]); for that, results are
 //! kept too ([`Numbers`]).
 //!
-//! That is true of each segment, whichever call it belongs to, because [`Live`] joins all calls: a variable that is
+//! These numbers are right at the entry of every segment, whichever call it belongs to, because [`Live`] joins all calls: a variable that is
 //! live at the entry of a procedure is live before every call of it. Follow it back along any run, and it stays live
 //! until an edge assigns it; for if none did, it would be live where it comes into being, and would be no constant.
-//! That edge stored its number, and so the number is there at the entry.
+//! If the value that the edge stored was joined, it is the number, which so is there at the entry. If it was not joined, the edge reads a
+//! variable in which nothing is ever stored, and which is live before the edge, since the assigned one is live behind it. Follow that one back; this comes to an end,
+//! since a run has a start, and there a variable that is live begins with various numbers.
 //!
 //! # Paper
 //!

@@ -242,7 +242,7 @@ impl<'m, 'a, 'w, 't> Recorded<'m, 'a, 'w, 't> {
     /// The number of the list of all arrivals at a location, with their causes. None if that would be a long list, or if no other
     /// location is likely to have the same one.
     fn signature(&mut self, loc: LocId) -> Option<u32> {
-        if self.signature[loc].is_none() && self.solver.encoder.machine.classes.repeats() {
+        if self.signature[loc].is_none() && self.solver.encoder.machine.classes.is_repetitive() {
             let mut words = std::mem::take(&mut self.words);
             words.clear();
             words.push(self.solver.encoder.encoding_class(self.proc(loc)) as u64);

@@ -246,12 +246,14 @@ impl<'w> Bdd<'w> {
         self.computed.fill(NOTHING);
     }
 
-    /// Twice as many places; and twice as many results, if there is room for them.
+    /// Twice as many places; and half as many results as that, if there is room for them. (With as many there are a few per cent less to compute, and
+    /// more time is lost to memory.)
     fn grow(&mut self) -> Result<(), Interrupted> {
         let size = self.unique.len() * 2;
         self.may(size * size_of::<u32>())?;
         self.unique = Vec::new();
         self.index(size);
+        let size = size / 2;
         if self.may(size * size_of::<Computed>()).is_err() {
             return Ok(());
         }

@@ -17,17 +17,18 @@
 //!   their actions are the same when locals are named by their place in the procedure; calls are the same if their
 //!   callees are in one class.
 //!
-//! So edges of one class, if they are no calls, lead from a row to the same rows. Calls of one class enter their callees with
-//! the same rows, and if these return the same row, they continue with the same row; but their callees may have
-//! different bodies. A class of procedures is represented by its first member ([`Classes::models`]). Relations depend on slots as well: see *placement*
-//! in [`crate::encode::arrangement`].
+//! # Invariant
 //!
-//! To find the classes, all that matters of a procedure or an edge is written down as words, its *key*; those with the same
-//! key are in the same class.
+//! Edges of one class, if they are no calls, lead from a row to the same rows. Calls of one class enter their callees with
+//! the same rows, and if these return the same row, they continue with the same row; but their callees may have
+//! different bodies. A class of procedures is represented by its first member ([`Classes::models`]). Decision diagrams also depend on
+//! slots, and on which parameters are written: see *placement* in [`crate::encode::arrangement`] and *encoding class* in [`crate::encode::relation`].
+//! Each divides procedures further: a class has one placement or several, a placement one encoding class or several.
 //!
 //! # Cost
 //!
-//! Each edge is written down once. Where the fields of a procedure do not fit in [`MOST_WORDS`] words, keys would be
+//! All that matters of a procedure or an edge is written down once as words, its *key*; those with the same
+//! key are in the same class. Where a procedure has more fields than [`MOST_WORDS`] words have bits, keys would be
 //! long and seldom equal: there the procedure and each of its edges are classes of their own.
 
 use crate::encode::live::Live;
@@ -85,7 +86,7 @@ impl Classes {
     }
 
     /// Whether a class has more than two edges on average, so that it is worth while to remember results by class.
-    pub fn repeats(&self) -> bool {
+    pub fn is_repetitive(&self) -> bool {
         self.edge_classes * 2 < self.edges.len()
     }
 }

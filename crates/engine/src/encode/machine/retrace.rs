@@ -262,7 +262,7 @@ impl<'m, 'a, 'p, T: History> Retracer<'m, 'a, 'p, T> {
             let found = self.expander.explain(site, goal, self.budget)?;
             Ok(found.expect("what an engine found can be explained"))
         };
-        if !self.machine.classes.repeats() {
+        if !self.machine.classes.is_repetitive() {
             return explain();
         }
         let class = self.machine.classes.edges[edge] as u64;
