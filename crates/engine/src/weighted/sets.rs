@@ -136,9 +136,9 @@ impl Sets for Ndds<'_> {
         Ok(Ndds::relabel(self, &left, |column| moved(moves, column)))
     }
     fn common(&self, sets: &[&Ndd], fixed: &Fixed) -> Result<Option<Member>, Interrupted> {
-        let point = self.point(&fixed.bits, &fixed.numbers)?;
-        let all: Vec<&Ndd> = [&point].into_iter().chain(sets.iter().copied()).collect();
-        Ndds::common(self, &all)
+        let bits = fixed.bits.iter().map(|&(column, bit)| (column, -i64::from(bit)));
+        let fixed: Vec<(Column, i64)> = bits.chain(fixed.numbers.iter().copied()).collect();
+        Ndds::common(self, sets, &fixed)
     }
     fn member(&self, set: &Ndd) -> Option<Member> {
         set.member()

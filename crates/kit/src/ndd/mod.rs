@@ -32,12 +32,12 @@
 //! exponential; for linear constraints it rarely is. Every operation asks the caller's callback now and then whether it may go on.
 
 mod apply;
+mod common;
 mod dot;
 mod draft;
 mod linear;
 mod member;
 mod minimal;
-mod point;
 mod project;
 #[cfg(test)]
 mod tests;

@@ -147,31 +147,6 @@ fn equal_sets_are_one_object() {
 }
 
 #[test]
-fn a_point_is_the_conjunction_of_its_columns() {
-    let store = Ndds::new(&|_| true);
-    let source = &mut Random(77);
-    let range = [3, 1 << 10, i64::MAX / 2];
-    for round in 0..300 {
-        let most = range[round % 3];
-        let numbers: Vec<(Column, i64)> =
-            COLUMNS.iter().take(round / 3 % 4).map(|&column| (column, source.between(-most, most))).collect();
-        let bits: Vec<(Column, bool)> = (0..round / 12 % 2).map(|_| (BIT, source.below(2) == 0)).collect();
-        let mut wanted = store.constant(true);
-        for &(column, number) in &numbers {
-            let equal = store.linear(&[(1, column)], Compare::Equal(number)).unwrap();
-            wanted = store.and(&wanted, &equal).unwrap();
-        }
-        for &(column, bit) in &bits {
-            let set = store.bit(column);
-            wanted = store.and(&wanted, &if bit { set } else { store.not(&set).unwrap() }).unwrap();
-        }
-        assert_eq!(store.point(&bits, &numbers).unwrap(), wanted, "{numbers:?} {bits:?}");
-    }
-    assert!(store.point(&[], &[(0, 4), (0, 5)]).unwrap().is_empty());
-    assert!(store.point(&[(5, true), (5, false)], &[]).unwrap().is_empty());
-}
-
-#[test]
 fn a_decision_diagram_over_bits_is_the_same_set() {
     let store = Ndds::new(&|_| true);
     // Vertex n tests column n of three, and leads to n + 1, or past it if the bit is set; which of them are the end is said by a mask.
@@ -219,12 +194,23 @@ fn many_numbers_are_forgotten_at_once() {
 fn what_sets_have_in_common_is_in_all_of_them() {
     let store = Ndds::new(&|_| true);
     let (mut some, mut none) = (0, 0);
-    for seed in 0..300 {
-        let mut random_sets = Random(seed + 12_000);
-        let sets: Vec<Ndd> = (0..3).map(|_| random(&mut random_sets, 2).set(&store)).collect();
-        let sets: Vec<&Ndd> = sets.iter().collect();
-        let both = store.all(sets.iter().copied()).unwrap();
-        match store.common(&sets).unwrap() {
+    for seed in 0..1200 {
+        let source = &mut Random(seed + 12_000);
+        let sets: Vec<Ndd> = (0..3).map(|_| random(source, 2).set(&store)).collect();
+        let sets: Vec<&Ndd> = sets.iter().take(1 + seed as usize % 3).collect();
+        let most = [3, 1 << 10, 1 << 40][seed as usize % 3];
+        let columns = COLUMNS.iter().take(source.below(4) as usize);
+        let mut fixed: Vec<(Column, i64)> =
+            columns.map(|&column| (column, source.between(-most, most))).collect();
+        fixed.extend((source.below(2) == 0).then(|| (BIT, -i64::from(source.below(2) == 0))));
+        let equal = |&(column, number): &(Column, i64)| match column {
+            BIT if number == 0 => store.not(&store.bit(BIT)).unwrap(),
+            BIT => store.bit(BIT),
+            _ => store.linear(&[(1, column)], Compare::Equal(number)).unwrap(),
+        };
+        let points: Vec<Ndd> = fixed.iter().map(equal).collect();
+        let both = store.all(sets.iter().copied().chain(&points)).unwrap();
+        match store.common(&sets, &fixed).unwrap() {
             None => {
                 assert!(both.is_empty(), "seed {seed}");
                 none += 1;
@@ -232,11 +218,17 @@ fn what_sets_have_in_common_is_in_all_of_them() {
             Some(member) => {
                 let number = |column: Column| member.number(column).unwrap_or(0) as i64;
                 assert!(sets.iter().all(|set| set.contains(number)), "seed {seed}: {member:?}");
+                assert!(
+                    fixed.iter().all(|&(column, fixed)| number(column) == fixed),
+                    "seed {seed}: {member:?}"
+                );
                 some += 1;
             }
         }
     }
-    assert!(some > 50 && none > 50, "{some} {none}");
+    assert!(some > 200 && none > 200, "{some} {none}");
+    let all = store.constant(true);
+    assert_eq!(store.common(&[&all], &[(0, 4), (0, 5)]).unwrap(), None);
 }
 
 #[test]
