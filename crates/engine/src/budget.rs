@@ -274,6 +274,11 @@ impl<'b> Meter<'b> {
         Meter { budget, work, why: RefCell::new(None), holds, pulse }
     }
 
+    /// Whether another engine is at the same task.
+    pub fn is_raced(&self) -> bool {
+        self.budget.is_raced()
+    }
+
     /// The work so far.
     pub fn work(&self) -> u64 {
         self.work.get()

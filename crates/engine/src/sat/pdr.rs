@@ -74,6 +74,8 @@ const START: u64 = 64;
 /// Lemmas that show what is known already are looked for with so many times the work that it took to know it, and so much more.
 const LONGER: u64 = 16;
 const START_LEMMAS: u64 = 1 << 16;
+/// And with so many times all that, while other engines are at the same task, which may find a proof.
+const RACED: u64 = 4;
 
 /// What came of asking a solver.
 enum Asked {
@@ -247,11 +249,19 @@ impl<'i, 'a> Search<'i, 'a> {
         }
     }
 
+    /// Whether no run fails, and lemmas that show it were sought for long enough.
+    fn has_sought_lemmas(&self) -> bool {
+        let times = if self.meter.is_raced() { RACED } else { 1 };
+        let most =
+            |shown: u64| shown.saturating_mul(LONGER).saturating_add(START_LEMMAS).saturating_mul(times);
+        self.shown.is_some_and(|shown| self.meter.work() > most(shown))
+    }
+
     fn solve(&mut self, goal: Goal) -> Result<Option<u32>, Why> {
         let main = goal.relation.region();
         let mut goals = vec![goal];
         loop {
-            if self.shown.is_some_and(|work| self.meter.work() > work.saturating_mul(LONGER) + START_LEMMAS) {
+            if self.has_sought_lemmas() {
                 return Ok(None);
             }
             let goal = goals.last().expect("the first goal returns from here").clone();
