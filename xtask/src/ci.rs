@@ -8,6 +8,8 @@ use crate::generate::Features;
 use crate::{browser, soak, tidy};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How many random programs to try, and for how long at most.
@@ -16,6 +18,8 @@ const PROGRAMS_OF_OTHER_KINDS: usize = 100;
 const FUZZ_TIME: Duration = Duration::from_secs(20);
 const FUZZ_TIME_WITH_THREADS: Duration = Duration::from_secs(8);
 const FUZZ_TIME_OF_OTHER_KINDS: Duration = Duration::from_secs(5);
+/// A fuzz step that takes so much longer than its time does not end.
+const GRACE: Duration = Duration::from_secs(300);
 const SOAK_TIME: Duration = Duration::from_secs(5);
 
 /// A step: its name, and what it does.
@@ -141,7 +145,12 @@ fn try_programs(seed: u64, count: usize, kind: Kind) -> Result<(), String> {
         | Kind::Temporal(_)
         | Kind::Cycles(_) => FUZZ_TIME_OF_OTHER_KINDS,
     };
-    let tally = fuzz::fuzz(seed, count, kind, None, Some(time));
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(fuzz::fuzz(seed, count, kind, None, Some(time))).is_ok());
+    let tally = receiver.recv_timeout(time + GRACE).map_err(|problem| match problem {
+        RecvTimeoutError::Timeout => "a program takes for ever".to_owned(),
+        RecvTimeoutError::Disconnected => "the fuzzer broke down".to_owned(),
+    })?;
     tally.lines().iter().for_each(|line| println!("fuzz: {line}"));
     match tally.wrong {
         Some((seed, what, source)) => Err(format!("seed {seed} is wrong: {what}\n{source}")),

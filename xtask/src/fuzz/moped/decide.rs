@@ -267,33 +267,38 @@ impl<'p> Runs<'p> {
         Runs { plain, removals, level }
     }
 
-    /// Whether a run leads from one configuration to another.
+    /// Whether a run leads from one configuration to another. All heads at one height are followed together: one by one, their number
+    /// would grow with every symbol of the stack.
     pub fn lead(&self, from: (&State, &[Symbol]), to: (&State, &[Symbol])) -> bool {
-        let Some((top, below)) = from.1.split_first() else { return from == to };
-        let head = (from.0.clone(), top.clone());
-        if let Some(above) = to.1.strip_suffix(below)
-            && self.grows(&head, to.0, above)
-        {
-            return true;
+        let mut states = BTreeSet::from([from.0.clone()]);
+        for (height, top) in from.1.iter().enumerate() {
+            let heads: BTreeSet<Head> = states.into_iter().map(|state| (state, top.clone())).collect();
+            if let Some(above) = to.1.strip_suffix(&from.1[height + 1..])
+                && self.grow(&heads, to.0, above)
+            {
+                return true;
+            }
+            states = heads.iter().filter_map(|head| self.removals.get(head)).flatten().cloned().collect();
         }
-        let removed = self.removals.get(&head);
-        removed.into_iter().flatten().any(|state| self.lead((state, below), to))
+        to.1.is_empty() && states.contains(to.0)
     }
 
-    /// Whether a run replaces a head by a control state and symbols.
-    fn grows(&self, head: &Head, state: &State, stack: &[Symbol]) -> bool {
-        let Some((last, above)) = stack.split_last() else {
-            return self.removals.get(head).is_some_and(|states| states.contains(state));
-        };
-        let single = BTreeSet::from([head.clone()]);
-        let level = self.level.get(head).unwrap_or(&single);
-        if above.is_empty() && level.contains(&(state.clone(), last.clone())) {
-            return true;
+    /// Whether a run replaces one of the heads by a control state and at least one symbol.
+    fn grow(&self, heads: &BTreeSet<Head>, state: &State, stack: &[Symbol]) -> bool {
+        let Some((top, below)) = stack.split_first() else { return false };
+        let mut level = self.level(heads);
+        for symbol in below.iter().rev() {
+            let rights = level.iter().filter_map(|head| self.plain.rules.get(head)).flatten();
+            let calls = rights.filter(|(_, stack)| stack.len() == 2 && stack[1] == *symbol);
+            level = self.level(&calls.map(|(called, stack)| (called.clone(), stack[0].clone())).collect());
         }
-        let rights = level.iter().filter_map(|head| self.plain.rules.get(head)).flatten();
-        let mut calls = rights.filter(|(_, stack)| stack.len() == 2 && stack[1] == *last);
-        !above.is_empty()
-            && calls.any(|(called, stack)| self.grows(&(called.clone(), stack[0].clone()), state, above))
+        level.contains(&(state.clone(), top.clone()))
+    }
+
+    /// The heads that follow these at the same height of the stack, with them.
+    fn level(&self, heads: &BTreeSet<Head>) -> BTreeSet<Head> {
+        let following = heads.iter().filter_map(|head| self.level.get(head)).flatten();
+        following.chain(heads).cloned().collect()
     }
 }
 
