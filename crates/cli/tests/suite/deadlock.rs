@@ -47,6 +47,21 @@ fn philosophers_starve_unless_one_is_left_handed() {
     }
 }
 
+/// The first thread never gets past its assumption, and the others can end: `weighted` went back along values of a global that nobody
+/// reads any more.
+#[test]
+fn values_that_mean_nothing_are_not_followed_back() {
+    let source = "decl g2 ;
+        main() begin assume 0 end
+        thread begin
+          main() begin f1(1) g2 := f1(2) end
+          bool f1(uint<2> n) begin if (n != 0) then f1(1 - 1) fi end
+        end
+        thread begin main() begin end end";
+    let (status, told) = asked("followed-back.bp", source, &["--engine", "weighted", "--rounds", "2"]);
+    assert_eq!(status, 1, "{told}");
+}
+
 #[test]
 fn what_counts_as_stuck() {
     let cases = [

@@ -45,6 +45,8 @@ pub struct Open<T> {
     pub parts: Vec<T>,
     /// The registers whose old values mean nothing.
     pub dead: Vec<Register>,
+    /// The registers whose new values mean nothing, in order: they are arbitrary in what is saturated, but not here.
+    pub arbitrary: Vec<Register>,
     /// The type and the first column of each choice, in their order.
     pub choices: Vec<(Type, Column)>,
 }
@@ -186,7 +188,8 @@ impl<'m, S: Sets> Model<'m, S> {
     fn relation(&self, step: Move, closed: bool) -> Result<Open<S::Set>, Refused> {
         if let Move::Rounds(edge) = step {
             let weight = self.rounds[&edge].weight.clone();
-            return Ok(Open { weight, parts: Vec::new(), dead: Vec::new(), choices: Vec::new() });
+            let (dead, arbitrary) = (Vec::new(), Vec::new());
+            return Ok(Open { weight, parts: Vec::new(), dead, arbitrary, choices: Vec::new() });
         }
         let mut relation = Relation {
             formulas: Formulas::new(self.store, &self.registers),
@@ -345,11 +348,12 @@ impl<S: Sets> Relation<'_, S> {
             self.writes.retain(|register| !self.forgets.contains(register));
             self.writes.append(&mut self.havocs);
         }
-        for list in [&mut self.writes, &mut self.forgets] {
+        for list in [&mut self.writes, &mut self.forgets, &mut self.havocs] {
             list.sort_unstable();
             list.dedup();
         }
         let weight = Weight { forgets: self.forgets.into(), ..Weight::new(self.set, self.writes.into()) };
-        Ok(Open { weight, parts: self.parts, dead: self.dead, choices: self.formulas.choices })
+        let (arbitrary, choices) = (self.havocs, self.formulas.choices);
+        Ok(Open { weight, parts: self.parts, dead: self.dead, arbitrary, choices })
     }
 }

@@ -276,6 +276,9 @@ impl<S: Sets> Walker<'_, S> {
     fn step_back(&mut self, run: &mut Run, rule: u32, source: (u32, u32)) -> Result<(), Lost> {
         self.opened(rule)?;
         let open = &self.opened[&rule];
+        run.at
+            .now
+            .retain(|&slot, _| open.arbitrary.binary_search(&self.model.registers.owner(slot)).is_err());
         let (number, member) = self.before(source, &open.weight, &run.at.start, &run.at.now, false)?;
         let before = self.point(source.0, number, &member, self.model.moves[rule as usize])?;
         let after = std::mem::replace(&mut run.at, before);
