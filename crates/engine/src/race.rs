@@ -19,9 +19,9 @@
 //! The lead, and the work of the winner, once for each engine, on the cores that there are; and as much waiting as the units are unequal.
 //!
 //! Where there are fewer cores than runners, as with three engines on two cores, the first and the last runner share a core for as long as all
-//! run ([`has_turn`]). In the first second they take turns, and those of the one that is favoured are longer. After it nobody knows who is closer to an
-//! answer: the first one does not pause any more, and the last one does for some of the time. So the one that is favoured takes hardly more than one and
-//! a half times the time that it would take alone, and the runners in between hardly more than alone in the first second, and a third more after it.
+//! run ([`has_turn`]). In the first second the last one waits if the first is favoured; otherwise they take turns, of which the last one's are longer. After it nobody knows who is closer to an
+//! answer: the first one does not pause any more, and the last one does for some of the time. So the first one, if it is favoured, takes as long as alone, the last one hardly more than one and
+//! a half times as long, and the runners in between hardly more than alone in the first second, and a third more after it.
 
 use crate::budget::clock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -68,10 +68,9 @@ pub enum Favoured {
 
 /// So long one of them is favoured, and they take turns.
 const TURNS: Duration = Duration::from_secs(1);
-/// Turns come again after so many milliseconds. So many of them are the first runner's if it is favoured, and if it is not; the rest are the
+/// Turns come again after so many milliseconds. All of them are the first runner's if it is favoured, and so many if it is not; the rest are the
 /// last one's.
 const CYCLE: u128 = 10;
-const MANY: u128 = 9;
 const FEW: u128 = 3;
 /// No runner pauses longer than this without a look at its limits.
 const LONGEST: Duration = Duration::from_millis(10);
@@ -222,7 +221,7 @@ impl Race {
 /// Whether it is the turn of the first or the last runner, so long after the lead was over.
 fn has_turn(which: Favoured, favoured: Favoured, since: Duration) -> bool {
     let at = since.as_millis() % CYCLE;
-    let firsts = if favoured == Favoured::First { MANY } else { FEW };
+    let firsts = if favoured == Favoured::First { CYCLE } else { FEW };
     match (which, since < TURNS) {
         (Favoured::First, true) => at < firsts,
         (Favoured::Last, true) => at >= firsts,
@@ -345,7 +344,7 @@ mod tests {
             let times = (from..from + 10).map(Duration::from_millis);
             [First, Last].map(|which| times.clone().filter(|at| has_turn(which, favoured, *at)).count())
         };
-        assert_eq!([shares(First, 400), shares(Last, 400)], [[9, 1], [3, 7]]);
+        assert_eq!([shares(First, 400), shares(Last, 400)], [[10, 0], [3, 7]]);
         assert_eq!([shares(First, 5_000), shares(Last, 5_000)], [[10, 7]; 2]);
     }
 

@@ -228,8 +228,11 @@ impl<'a, 'o> Board<'a, 'o> {
                 self.publish(query);
             }
             Err(rejected) => {
-                let bug = || Why::EngineBug(format!("a trace does not replay: {rejected}"));
-                self.unknown(query, stopped.unwrap_or_else(bug));
+                let why = || match rejected.is_too_large() {
+                    true => Why::Unsupported("a run with numbers that do not fit 64 bits".into()),
+                    false => Why::EngineBug(format!("a trace does not replay: {rejected}")),
+                };
+                self.unknown(query, stopped.unwrap_or_else(why));
             }
         }
     }

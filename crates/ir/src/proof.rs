@@ -40,8 +40,8 @@ pub use text::{Certificate, parse, print};
 use crate::ids::{LocId, Table, VarId};
 use crate::program::Program;
 use crate::value::Value;
+use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::ops::Not;
 
 /// A value that a set can speak of.
@@ -201,6 +201,13 @@ impl Maker {
     /// Whether there are only constants.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+
+    /// Forgets all nodes but the first ones, of which there are so many.
+    pub fn truncate(&mut self, len: usize) {
+        for node in self.nodes.drain(len..) {
+            self.known.remove(&node);
+        }
     }
 
     fn node(&mut self, node: Node) -> Ref {

@@ -51,6 +51,13 @@ pub struct Rejected {
     pub reason: String,
 }
 
+impl Rejected {
+    /// Whether the trace may be right, and only has numbers with which replay does not compute.
+    pub fn is_too_large(&self) -> bool {
+        self.reason == TOO_LARGE
+    }
+}
+
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, step {}: {}", self.place, self.step, self.reason)
@@ -197,6 +204,9 @@ impl<'a> Completed<'a> {
 pub const PATIENCE: u32 = 1 << 12;
 
 const INTERRUPTED: &str = "interrupted";
+
+/// What is said of a run that is none of those that traces can tell.
+const TOO_LARGE: &str = "an integer does not fit in 64 bits";
 
 fn at(place: &str, step: usize) -> impl Fn(String) -> Rejected + '_ {
     move |reason| Rejected { place: place.to_owned(), step, reason }

@@ -17,8 +17,7 @@
 
 use crate::gates::{Gate, Gates, Lit, Mix};
 use crate::solver::GoesOn;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use std::hash::Hasher;
 
 /// How many steps a question may take for each gate, without gates, and altogether.
 const TIMES: usize = 64;
@@ -31,12 +30,14 @@ const STEP: u64 = 4;
 const QUESTION: u64 = 16;
 
 /// A vertex: the input that it tests, and what is left if it is false, and if it is true. The latter is not a complement.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Vertex {
+#[derive(Clone, Copy)]
+pub(crate) struct Vertex {
     /// The rank of the input, and its number.
     tests: (u32, u32),
-    low: Lit,
-    high: Lit,
+    pub low: Lit,
+    pub high: Lit,
+    /// The next vertex in the same bucket; 0 at the end.
+    next: u32,
 }
 
 impl Vertex {
@@ -48,17 +49,28 @@ impl Vertex {
 /// Decision diagrams of gates. A diagram is a vertex or its complement, and written as a gate would be.
 pub struct Diagrams<'g> {
     goes_on: GoesOn<'g>,
-    vertices: Vec<Vertex>,
-    numbers: HashMap<Vertex, Lit, BuildHasherDefault<Mix>>,
-    known: HashMap<[Lit; 3], Lit, BuildHasherDefault<Mix>>,
+    pub(crate) vertices: Vec<Vertex>,
+    /// The first vertex of each bucket; 0 if it is empty.
+    buckets: Vec<u32>,
+    /// Choices that were computed, each at its place, unless another one with the same place came later.
+    known: Vec<([Lit; 3], Lit)>,
     /// The diagram of each gate that has one.
     made: Vec<Option<Lit>>,
+    /// How many conjunctions there were, and for each gate the last one in which it is, with the last of its functions that depends on it.
+    pub(crate) questions: u32,
+    pub(crate) uses: Vec<(u32, u32)>,
     /// How many steps there may still be for this question.
     left: usize,
     /// What is to be computed next, and what was.
     tasks: Vec<Task>,
     done: Vec<Lit>,
 }
+
+/// How many buckets and places there are at first. There are as many as vertices, and up to twice as many.
+const ROOM: usize = 1 << 10;
+
+/// No choice: one that can be seen at once is not looked for.
+const NONE: ([Lit; 3], Lit) = ([Lit::TRUE; 3], Lit::TRUE);
 
 /// A step of a computation: the choice between two diagrams by a third, or the vertex for the two choices computed last.
 enum Task {
@@ -67,7 +79,7 @@ enum Task {
 }
 
 /// Why a diagram is not made.
-enum Stop {
+pub(crate) enum Stop {
     /// The steps are used up.
     TooLarge,
     CalledOff,
@@ -76,13 +88,15 @@ enum Stop {
 impl<'g> Diagrams<'g> {
     /// No diagrams but the constants.
     pub fn new(goes_on: GoesOn<'g>) -> Self {
-        let leaf = Vertex { tests: (0, 0), low: Lit::TRUE, high: Lit::TRUE };
+        let leaf = Vertex { tests: (0, 0), low: Lit::TRUE, high: Lit::TRUE, next: 0 };
         Diagrams {
             goes_on,
             vertices: vec![leaf],
-            numbers: HashMap::default(),
-            known: HashMap::default(),
+            buckets: vec![0; ROOM],
+            known: vec![NONE; ROOM],
             made: vec![Some(Lit::TRUE)],
+            questions: 0,
+            uses: Vec::new(),
             left: 0,
             tasks: Vec::new(),
             done: Vec::new(),
@@ -96,7 +110,7 @@ impl<'g> Diagrams<'g> {
 
     /// Whether it is seen in so many steps that these are not true together. `None` if the work was called off.
     pub fn exclude(&mut self, gates: &Gates, all: &[Lit], steps: usize) -> Option<bool> {
-        if self.known.len() > MOST {
+        if self.vertices.len() > MOST {
             *self = Diagrams::new(self.goes_on);
         }
         self.left = steps.min(Diagrams::most(gates));
@@ -110,20 +124,8 @@ impl<'g> Diagrams<'g> {
         }
     }
 
-    fn conjunction(&mut self, gates: &Gates, all: &[Lit]) -> Result<Lit, Stop> {
-        let mut so_far = Lit::TRUE;
-        for &lit in all {
-            let next = self.of(gates, lit)?;
-            so_far = self.choose(so_far, next, Lit::FALSE)?;
-            if so_far == Lit::FALSE {
-                break;
-            }
-        }
-        Ok(so_far)
-    }
-
     /// The diagram of a gate, made after those of all gates below it.
-    fn of(&mut self, gates: &Gates, lit: Lit) -> Result<Lit, Stop> {
+    pub(crate) fn of(&mut self, gates: &Gates, lit: Lit) -> Result<Lit, Stop> {
         self.made.resize(gates.len().max(self.made.len()), None);
         let mut stack = vec![lit.gate()];
         while let Some(&at) = stack.last() {
@@ -148,8 +150,8 @@ impl<'g> Diagrams<'g> {
 
     fn make(&mut self, gates: &Gates, at: usize) -> Result<Lit, Stop> {
         match gates.gate(at) {
-            Gate::Input(rank) => Ok(self.vertex((*rank, at as u32), Lit::FALSE, Lit::TRUE)),
-            &Gate::Ite([c, a, b]) => self.choose(self.made_of(c), self.made_of(a), self.made_of(b)),
+            Gate::Input(rank) => Ok(self.vertex((rank, at as u32), Lit::FALSE, Lit::TRUE)),
+            Gate::Ite([c, a, b]) => self.choose(self.made_of(c), self.made_of(a), self.made_of(b)),
             Gate::And(all) => {
                 let all = all.iter().map(|&lit| self.made_of(lit)).collect();
                 self.conjoin(all)
@@ -179,22 +181,46 @@ impl<'g> Diagrams<'g> {
         Ok(others[0])
     }
 
-    fn vertex(&mut self, tests: (u32, u32), low: Lit, high: Lit) -> Lit {
+    pub(crate) fn vertex(&mut self, tests: (u32, u32), low: Lit, high: Lit) -> Lit {
         if low == high {
             return low;
         }
         let flip = high.is_negated();
-        let vertex = Vertex { tests, low: low.flip(flip), high: high.flip(flip) };
-        let next = Lit::of(self.vertices.len());
-        let own = *self.numbers.entry(vertex).or_insert(next);
-        if own == next {
-            self.vertices.push(vertex);
+        let (low, high) = (low.flip(flip), high.flip(flip));
+        let bucket = place([Lit::of(tests.1 as usize), low, high], self.buckets.len());
+        let mut at = self.buckets[bucket];
+        while at != 0 {
+            let vertex = &self.vertices[at as usize];
+            if vertex.low == low && vertex.high == high && vertex.tests == tests {
+                return Lit::of(at as usize).flip(flip);
+            }
+            at = vertex.next;
         }
-        own.flip(flip)
+        let own = self.vertices.len();
+        self.vertices.push(Vertex { tests, low, high, next: self.buckets[bucket] });
+        self.buckets[bucket] = own as u32;
+        if own > self.buckets.len() {
+            self.grow();
+        }
+        Lit::of(own).flip(flip)
+    }
+
+    /// Twice as many buckets, and places for choices.
+    fn grow(&mut self) {
+        let size = 2 * self.buckets.len();
+        self.buckets = vec![0; size];
+        for (at, vertex) in self.vertices.iter_mut().enumerate().skip(1) {
+            let bucket = place([Lit::of(vertex.tests.1 as usize), vertex.low, vertex.high], size);
+            vertex.next = std::mem::replace(&mut self.buckets[bucket], at as u32);
+        }
+        let old = std::mem::replace(&mut self.known, vec![NONE; size]);
+        old.into_iter()
+            .filter(|known| *known != NONE)
+            .for_each(|known| self.known[place(known.0, size)] = known);
     }
 
     /// The second diagram where the first is true, else the third.
-    fn choose(&mut self, c: Lit, a: Lit, b: Lit) -> Result<Lit, Stop> {
+    pub(crate) fn choose(&mut self, c: Lit, a: Lit, b: Lit) -> Result<Lit, Stop> {
         self.tasks.clear();
         self.done.clear();
         self.tasks.push(Task::Choose([c, a, b]));
@@ -208,12 +234,13 @@ impl<'g> Diagrams<'g> {
                         }
                         Err(normal) => normal,
                     };
-                    if let Some(known) = self.known.get(&of) {
-                        self.done.push(known.flip(flip));
+                    let known = self.known[place(of, self.known.len())];
+                    if known.0 == of {
+                        self.done.push(known.1.flip(flip));
                         continue;
                     }
                     self.step()?;
-                    let tests = self.first(of);
+                    let tests = self.first(&of);
                     let [low, high] = [false, true].map(|side| of.map(|lit| self.side(lit, tests, side)));
                     self.tasks.extend([
                         Task::Join { of, tests, flip },
@@ -225,7 +252,8 @@ impl<'g> Diagrams<'g> {
                     let (high, low) = (self.done.pop(), self.done.pop());
                     let both = low.zip(high).expect("both were computed before");
                     let made = self.vertex(tests, both.0, both.1);
-                    self.known.insert(of, made);
+                    let at = place(of, self.known.len());
+                    self.known[at] = (of, made);
                     self.done.push(made.flip(flip));
                 }
             }
@@ -234,20 +262,20 @@ impl<'g> Diagrams<'g> {
     }
 
     /// Counts a step.
-    fn step(&mut self) -> Result<(), Stop> {
+    pub(crate) fn step(&mut self) -> Result<(), Stop> {
         self.left = self.left.checked_sub(1).ok_or(Stop::TooLarge)?;
         let asks = (self.left as u64).is_multiple_of(PATIENCE);
         if asks && !(self.goes_on)(PATIENCE * STEP) { Err(Stop::CalledOff) } else { Ok(()) }
     }
 
     /// The input that is tested first in some of these, which are not all constant: the one with the greatest rank.
-    fn first(&self, of: [Lit; 3]) -> (u32, u32) {
+    pub(crate) fn first(&self, of: &[Lit]) -> (u32, u32) {
         let inner = of.iter().filter(|lit| lit.gate() != 0);
         inner.map(|lit| self.vertices[lit.gate()].tests).max().expect("not all are constant")
     }
 
     /// What is left of a diagram if an input is false, or true, that nothing in it is tested before.
-    fn side(&self, of: Lit, tests: (u32, u32), value: bool) -> Lit {
+    pub(crate) fn side(&self, of: Lit, tests: (u32, u32), value: bool) -> Lit {
         let vertex = self.vertices[of.gate()];
         if of.gate() == 0 || vertex.tests != tests {
             return of;
@@ -255,6 +283,15 @@ impl<'g> Diagrams<'g> {
         let side = if value { vertex.high } else { vertex.low };
         side.flip(of.is_negated())
     }
+}
+
+/// Where something is looked for in a table of this size, a power of two.
+fn place([a, b, c]: [Lit; 3], size: usize) -> usize {
+    let [a, b, c] = [a, b, c].map(|lit| u64::from(lit.number()));
+    let mut hash = Mix::default();
+    hash.write_u64(a | b << 32);
+    hash.write_u64(c);
+    hash.finish() as usize & (size - 1)
 }
 
 /// A choice that can be seen at once, or an equal one to compute, and whether to complement that: its first and its second diagram are no complements.

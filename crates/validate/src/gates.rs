@@ -3,9 +3,11 @@
 //! A function is a gate or its negation. Each gate is made once: what can be seen to be constant, or equal to something that is there, is not
 //! made at all. There are two kinds, conjunctions of many and choices between two, because these are what sets are made of.
 
+use hashbrown::HashTable;
 use postbop_ir::{Op, Type, Value};
+#[cfg(test)]
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher;
 use std::ops::Not;
 use std::rc::Rc;
 
@@ -22,6 +24,11 @@ impl Lit {
     /// The gate of this number.
     pub fn of(number: usize) -> Lit {
         Lit((number as u32) << 1)
+    }
+
+    /// A number that tells it from all others.
+    pub fn number(self) -> u32 {
+        self.0
     }
 
     /// The number of the gate.
@@ -48,14 +55,22 @@ impl Not for Lit {
 }
 
 /// What a gate computes.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Gate {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate<'g> {
     /// Nothing: it may be true or false. The number is its rank ([`crate::diagrams`]).
     Input(u32),
     /// Whether all are true.
-    And(Box<[Lit]>),
+    And(&'g [Lit]),
     /// The second where the first is true, else the third.
     Ite([Lit; 3]),
+}
+
+/// The same, with what it computes with kept elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Input(u32),
+    And,
+    Ite,
 }
 
 /// The bits of a value, the least significant first; numbers are two's complement.
@@ -63,49 +78,68 @@ pub type Bits = Rc<[Lit]>;
 
 /// All gates.
 pub struct Gates {
-    gates: Vec<Gate>,
-    known: HashMap<Gate, Lit, BuildHasherDefault<Mix>>,
+    kinds: Vec<Kind>,
+    /// What gates compute with, one gate after the other, and where the part of each ends.
+    below: Vec<Lit>,
+    ends: Vec<usize>,
+    known: HashTable<u32>,
 }
 
 impl Gates {
     /// No gates but the constant.
     pub fn new() -> Self {
         // Gate 0 is the constant; nobody asks what it computes.
-        Gates { gates: vec![Gate::Input(0)], known: HashMap::default() }
+        Gates { kinds: vec![Kind::Input(0)], below: Vec::new(), ends: vec![0], known: HashTable::new() }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.gates.len()
+        self.kinds.len()
     }
 
     /// What a gate computes.
-    pub fn gate(&self, number: usize) -> &Gate {
-        &self.gates[number]
+    pub fn gate(&self, number: usize) -> Gate<'_> {
+        match (self.kinds[number], self.below(number)) {
+            (Kind::Input(rank), _) => Gate::Input(rank),
+            (Kind::Ite, &[c, a, b]) => Gate::Ite([c, a, b]),
+            (_, all) => Gate::And(all),
+        }
     }
 
     /// The gates that a gate computes with.
     pub fn below(&self, number: usize) -> &[Lit] {
-        match &self.gates[number] {
-            Gate::Input(_) => &[],
-            Gate::And(all) => all,
-            Gate::Ite(three) => three,
-        }
+        let from = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.below[from..self.ends[number]]
     }
 
     /// A new input of this rank.
     pub fn input(&mut self, rank: u32) -> Lit {
-        self.gates.push(Gate::Input(rank));
-        Lit::of(self.gates.len() - 1)
+        self.push(Kind::Input(rank), &[])
     }
 
-    fn make(&mut self, gate: Gate) -> Lit {
-        if let Some(&known) = self.known.get(&gate) {
-            return known;
+    fn push(&mut self, kind: Kind, below: &[Lit]) -> Lit {
+        self.kinds.push(kind);
+        self.below.extend(below);
+        self.ends.push(self.below.len());
+        Lit::of(self.len() - 1)
+    }
+
+    fn make(&mut self, kind: Kind, below: &[Lit]) -> Lit {
+        let hash = hash_of(kind, below);
+        let same = |&number: &u32| {
+            let number = number as usize;
+            self.kinds[number] == kind && self.below(number) == below
+        };
+        if let Some(&known) = self.known.find(hash, same) {
+            return Lit::of(known as usize);
         }
-        self.gates.push(gate.clone());
-        let own = Lit::of(self.gates.len() - 1);
-        self.known.insert(gate, own);
+        let own = self.push(kind, below);
+        let Gates { kinds, below, ends, known } = self;
+        let again = |&number: &u32| {
+            let number = number as usize;
+            hash_of(kinds[number], &below[ends[number - 1]..ends[number]])
+        };
+        known.insert_unique(hash, own.gate() as u32, again);
         own
     }
 
@@ -121,16 +155,23 @@ impl Gates {
         match all[..] {
             [] => Lit::TRUE,
             [only] => only,
-            _ => self.make(Gate::And(all.into())),
+            _ => self.make(Kind::And, &all),
         }
     }
 
+    /// Whether both are true.
     fn both(&mut self, a: Lit, b: Lit) -> Lit {
-        self.and(vec![a, b])
+        match (a.min(b), a.max(b)) {
+            (Lit::TRUE, b) => b,
+            (Lit::FALSE, _) => Lit::FALSE,
+            (a, b) if a == b => a,
+            (a, b) if a == !b => Lit::FALSE,
+            (a, b) => self.make(Kind::And, &[a, b]),
+        }
     }
 
     fn either(&mut self, a: Lit, b: Lit) -> Lit {
-        !self.and(vec![!a, !b])
+        !self.both(!a, !b)
     }
 
     /// `a` where the condition is true, else `b`.
@@ -158,7 +199,7 @@ impl Gates {
             (_, Lit::FALSE) => self.both(condition, a),
             _ => {
                 let flip = a.is_negated();
-                self.make(Gate::Ite([condition, a.flip(flip), b.flip(flip)])).flip(flip)
+                self.make(Kind::Ite, &[condition, a.flip(flip), b.flip(flip)]).flip(flip)
             }
         }
     }
@@ -191,7 +232,7 @@ impl Gates {
         let mut sum = vec![Lit::FALSE; a.len()];
         for (shift, &digit) in b.iter().enumerate() {
             let mut row = vec![Lit::FALSE; shift];
-            row.extend(a[..a.len() - shift].iter().map(|&a| self.and(vec![a, digit])));
+            row.extend(a[..a.len() - shift].iter().map(|&a| self.both(a, digit)));
             sum = self.add(&sum, &row, Lit::FALSE);
         }
         sum
@@ -247,6 +288,16 @@ pub fn constant(width: u8, value: Value) -> Bits {
     (0..width).map(|bit| Lit::FALSE.flip(value.get() >> bit & 1 != 0)).collect()
 }
 
+fn hash_of(kind: Kind, below: &[Lit]) -> u64 {
+    let mut hash = Mix::default();
+    hash.write_u64((kind == Kind::Ite).into());
+    for pair in below.chunks(2) {
+        let second = pair.get(1).map_or(0, |lit| u64::from(lit.number()));
+        hash.write_u64(u64::from(pair[0].number()) | second << 32);
+    }
+    hash.finish()
+}
+
 /// A quick hash of small numbers.
 #[derive(Default)]
 pub struct Mix(u64);
@@ -287,7 +338,7 @@ impl Gates {
             values.push(match self.gate(at) {
                 Gate::Input(_) => inputs[&at],
                 Gate::And(all) => all.iter().all(of),
-                Gate::Ite([c, a, b]) => of(if of(c) { a } else { b }),
+                Gate::Ite([c, a, b]) => of(if of(&c) { &a } else { &b }),
             });
         }
         values[lit.gate()] != lit.is_negated()

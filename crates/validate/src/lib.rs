@@ -36,6 +36,7 @@
 //! engine takes for such an edge; of others it is for the solver to say.
 
 mod check;
+mod conjunction;
 mod diagrams;
 mod execute;
 mod gates;

@@ -174,7 +174,7 @@ impl<'g> Solver<'g> {
                 }
                 self.conjunction(own, &all);
             }
-            &Gate::Ite([c, a, b]) => {
+            Gate::Ite([c, a, b]) => {
                 let (c, a, b) = (self.of(c), self.of(a), self.of(b));
                 self.clause(vec![!c, !a, own]);
                 self.clause(vec![!c, a, !own]);

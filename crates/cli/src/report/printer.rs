@@ -68,7 +68,7 @@ impl<'a> Sheet<'a> {
         let (detail, shortest, validate) = (args.trace, args.shortest, args.validate);
         let manner = Manner { words, detail, shortest, width: *width, validate };
         let told = || {
-            let advice = text::advice(answer, &args.engine);
+            let advice = text::advice(answer, &args.engine, &input.program);
             format!("{}{}{advice}", text::answer(answer, &manner), text::far(answer, far))
         };
         let written = match args.format {

@@ -4,9 +4,9 @@ use super::words::Words;
 use super::{overall, status, story};
 use crate::args::Detail;
 use crate::input::Input;
-use postbop_engine::{Answer, Blocked, Stats, Verdict, Why};
+use postbop_engine::{Answer, Blocked, Stats, Verdict, Why, has_integers};
 use postbop_ir::replay::Waiting;
-use postbop_ir::{Bound, Length, Schedule, Trace};
+use postbop_ir::{Bound, Length, Program, Schedule, Trace};
 use std::fmt::Write;
 
 /// Runs longer than this come with a hint.
@@ -96,9 +96,12 @@ pub fn far(answer: &Answer, far: &str) -> String {
 }
 
 /// What to try where there is no answer, as a line of its own; nothing if there is one.
-pub fn advice(answer: &Answer, engine: &str) -> String {
+pub fn advice(answer: &Answer, engine: &str, program: &Program) -> String {
     let Verdict::Unknown(why) = &answer.verdict else { return String::new() };
     let other = match engine {
+        "auto" if has_integers(program) => {
+            "give the integers a width, as in `int<16>`: then other engines take the program"
+        }
         "auto" => "name one engine with `--engine`, such as `summary` or `sat`",
         _ => "let `--engine auto` choose, or name another engine",
     };

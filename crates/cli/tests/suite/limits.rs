@@ -293,3 +293,23 @@ fn edges_that_lead_past_many_locations_share_their_runs() {
     let args = ["check", path.to_str().expect("plain names"), "--memory", "150M", "--trace", "none"];
     assert_eq!(postbop(&args).with(1).last(), "VERDICT: violated");
 }
+
+/// Sets of integers have no bound; runs that traces can tell have one.
+#[test]
+fn a_run_with_numbers_beyond_64_bits_is_unknown() {
+    let program = "void main()
+begin
+  decl int x, n;
+  x := 1;
+  n := 0;
+  while (n < 7) do
+    x := 1000 * x;
+    n := n + 1;
+  od
+  assert(0);
+end
+";
+    let path = scratch("beyond_64_bits.bp", program);
+    let ran = postbop(&["check", path.to_str().expect("plain names")]).with(3);
+    assert!(ran.last().contains("numbers that do not fit 64 bits"), "{}", ran.last());
+}

@@ -1,4 +1,4 @@
-//! Room `engine/encode`: which level of a decision diagram stands for which bit.
+//! Room `engine/encode`: which level of a decision diagram stands for which bit. Read [`super::columns`] and [`super::arrangement`] first.
 //!
 //! # Idea
 //!
@@ -8,8 +8,8 @@
 //! has levels of its own.)
 //!
 //! **Procedures share slots.** A diagram of `summary` speaks of one procedure. The values of another one come in only at calls and
-//! returns: in a summary, parameters and results are on the levels of [`Role::Pass`]; on entering a callee, its parameters are on those of
-//! [`Role::Next`], which the caller does not use there. So locals of different procedures can have the same slots.
+//! returns. In a summary, parameters and results use the levels of [`Role::Pass`]. On entry, the parameters of the callee use those of [`Role::Next`], which the caller does not use
+//! there. So locals of caller and callee never meet on one level, and locals of different procedures can have the same slots.
 //! Globals have the same slots in all procedures.
 //!
 //! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result where
@@ -21,14 +21,14 @@
 //!
 //! First come the globals that a translation declared as control: they say where a run is. Then come the
 //! Booleans. The first of them are the locals that found no column to stand behind: often flags and counters, on which the rest depends, and a diagram is
-//! smaller if it tests the few bits that much depends on first ([`super::affinity`]). Behind them comes for each *column* ([`super::columns`]) one slot, and behind it slots for the locals
+//! smaller if it tests the few bits that much depends on first ([`super::affinity`]). Behind them comes for each Boolean *column* ([`super::columns`]) one slot, and behind it slots for the locals and results
 //! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
-//! edge chooses freely have places among them; a Boolean choice has no level, unless an integer is computed from it ([`super::chance`]).
+//! edge chooses freely have places among them. A Boolean choice has no slot; if an integer is computed from it, it takes a spare level behind all slots for a while ([`super::chance`]).
 //!
 //! # Invariant
 //!
 //! Two fields of one procedure never have the same slot. A control variable has slots of its own, any other global a column of its own; a column has at most
-//! one member in each procedure; and the locals of one procedure that stand behind the same column are counted, from one
+//! one member in each procedure; and the locals and results of one procedure that stand behind the same column are counted, from one
 //! on, since the column itself has the first slot. Integers without a column are counted behind the integer columns, and choices
 //! behind those. Caller and callee may have the same slot: where both are in one diagram, they are in different roles.
 //!
@@ -39,8 +39,8 @@
 //! # Cost
 //!
 //! Once the arrangement is made: linear in the program, and for the slots of each placement, when they are first asked for,
-//! the number of its fields. Levels: four for each control bit, for each Boolean column and the most locals that one procedure has behind it,
-//! and for each bit of the integer places, all as wide as the widest. (Two columns never share slots, even if no procedure has both: that would take fewer levels.)
+//! the number of its fields. Slots: the control bits; for each Boolean column one, and the most fields that one procedure has behind it; the integer places, each as wide as the widest; and
+//! an empty one. A slot is four levels. (Two columns never share slots, even if no procedure has both: that would take fewer levels.)
 
 use super::arrangement::{Arrangement, Spot};
 use super::machine::code::Machine;

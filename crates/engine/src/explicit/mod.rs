@@ -31,6 +31,7 @@ mod proof;
 mod search;
 mod shortest;
 mod store;
+mod union;
 
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;

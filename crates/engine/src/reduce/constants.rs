@@ -6,7 +6,7 @@
 //! by the number, and conditions that this decides disappear. Since no edge reads the variable any longer it is live
 //! nowhere ([`crate::encode::live`]), and so engines do not store it.
 //!
-//! The analysis does not follow control flow. For each variable, and for each result of a procedure, it keeps what
+//! The analysis is flow-insensitive. For each variable, and for each result of a procedure, it keeps what
 //! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
 //! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
 //! joins the value to that of the assigned variable. Calls assign too: arguments to parameters, returned values to the
@@ -17,8 +17,8 @@
 //! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
 //! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
 //! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
-//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored is not live
-//! where it comes into being: no value that is computed from it matters. So an expression that reads it counts as storing nothing.
+//! matters; and if all assignments store the same number, that is the number that is read. If no assignment stores a known value in a variable, and it is not
+//! live where it comes into being, no read of it matters. So assignments that are computed from it are ignored. (Liveness is that of the program as written.)
 //!
 //! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
 //! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
@@ -28,18 +28,17 @@
 //!
 //! A trace of the smaller program does not mention constants. When it is replayed on the program as written,
 //! conditions do read them, and replay must know their values. Inside a procedure an assignment tells the value.
-//! But a constant may be live already at the entry of a procedure, because its caller assigned it, and a segment
+//! But a constant may be live already at the entry of a procedure, because it was assigned before the call, or by it, and a segment
 //! must list every value at its entry that it depends on. So for each procedure the constants that are live at its
 //! entry are kept, with their numbers ([`Constants::entries`]), and [`super::edge_map`] adds them to the entry of each
 //! of its segments. A proof is given the numbers of the constants that are live at each location ([`super::loc_map`]); for that, results are
 //! kept too ([`Numbers`]).
 //!
-//! These numbers are right at the entry of every segment, whichever call it belongs to, because [`Live`] joins all calls: a variable that is
-//! live at the entry of a procedure is live before every call of it. Follow it back along any run, and it stays live
-//! until an edge assigns it; for if none did, it would be live where it comes into being, and would be no constant.
-//! If the value that the edge stored was joined, it is the number, which so is there at the entry. If it was not joined, the edge reads a
-//! variable in which nothing is ever stored, and which is live before the edge, since the assigned one is live behind it. Follow that one back; this comes to an end,
-//! since a run has a start, and there a variable that is live begins with various numbers.
+//! These numbers are right at the entry of every segment, whichever call it belongs to, because [`Live`] joins all calls: a global that is
+//! live at the entry of a procedure is live before every call of it, and a parameter is assigned by the call. Take any run, and the last edge of it that assigned the variable. There is one; for
+//! otherwise the variable would be live where it comes into being, and would be no constant. If the value that the edge stored was joined, it is the constant.
+//! If not, the edge reads a variable `y` in which nothing is ever stored, and `y` is live before the edge. Repeat the argument with `y`. The run is finite, so this ends
+//! at a variable that is live where it comes into being. But in such a variable various numbers are stored: a contradiction.
 //!
 //! # Paper
 //!
@@ -118,7 +117,7 @@ pub struct Numbers {
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
     // First as if no initial value mattered, which is cheap: it needs no liveness. If no edge reads a constant even so, none
-    // does when initial values count too.
+    // does when initial values count too. (For that, more stored numbers must never make more constants: `value_of` sees to it where all are various.)
     let nothing = Table::filled(program.vars().len(), Stored::Nothing);
     if !fixpoint(draft, nothing).is_some_and(|(stored, _)| reads_constant(draft, &stored)) {
         return Constants::default();
@@ -202,7 +201,7 @@ fn fixpoint(draft: &Draft, mut stored: Table<VarId, Stored>) -> Option<Everythin
     None
 }
 
-/// The value of an expression, if what is stored so far is all that ever is.
+/// The abstract value of an expression, where `stored` is that of variables.
 fn value_of(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
     match *expr.code {
         [Op::Const(_, value)] => return Stored::Always(value),

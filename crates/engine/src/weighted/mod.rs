@@ -8,6 +8,8 @@
 //! Relations are diagrams of one of two kinds (`sets`). With number decision diagrams integers need no bound; what is bounded is bits of the same
 //! diagrams (`registers`, `formula`). A program in which everything is bounded has binary decision diagrams.
 //!
+//! In a large program with unbounded integers a few runs are made at random first (`sample`): many mistakes show in almost every run.
+//!
 //! With unbounded integers saturation need not end. Loops that add constants are taken any number of times at once (`rounds`); and in turn with exact saturation, with
 //! growing shares of work, it is tried with guesses that are inductive or grow (`guess`), which can show that a location is not
 //! reached, and never that it is. What neither decides ends with the budget.
@@ -28,10 +30,12 @@ mod cases;
 mod formula;
 mod guess;
 mod hull;
+mod order;
 mod outcomes;
 mod proof;
 mod registers;
 mod rounds;
+mod sample;
 mod sets;
 mod stack_rules;
 mod summary;
@@ -53,11 +57,11 @@ use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use formula::Refused;
 use guess::{Guess, Guessing};
-use postbop_ir::{EdgeId, Expr, LocId, Op, ProcId, Program, Proof, Task, Type};
+use order::{Order, order};
+use postbop_ir::{Expr, Op, ProcId, Program, Proof, Task, Type};
 use postbop_kit::ndd::Ndds;
 use postbop_kit::pushdown::{Automaton, Domain, Saturation, System, Transition, Watch};
 use registers::{Register, Registers};
-use rustc_hash::FxHashMap as HashMap;
 use sets::{Bdds, Sets};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -66,6 +70,9 @@ use weight::{Calls, Relations, Stop, Weight};
 
 /// Diagrams are walked to a depth of a few calls for each slot.
 const MOST_SLOTS: u64 = 1000;
+
+/// In programs with so many edges a few runs are made at random first.
+const MANY_EDGES: usize = 1000;
 
 /// The engine.
 pub struct Weighted;
@@ -104,6 +111,9 @@ impl Engine for Weighted {
         let answer = Answer { task, budget, pulse: &pulse, meter: &meter, spend: &spend, writing: &writing };
         match has_integers(task.program) {
             true => {
+                if let Some(stats) = answer.by_luck() {
+                    return stats;
+                }
                 let run = |search: &mut Search<Ndds>| match search.may_go_on_for_ever {
                     true => search.in_turns(&share),
                     false => search.exhaust(&meter),
@@ -144,6 +154,24 @@ struct Answer<'e> {
 }
 
 impl Answer<'_> {
+    /// Answers all queries by runs at random, if these come to all targets. In a small program a search takes no longer, and leaves open what does
+    /// not matter.
+    fn by_luck(&self) -> Option<Stats> {
+        if self.task.program.edges().len() < MANY_EDGES {
+            return None;
+        }
+        let mut stopwatch = Stopwatch::start();
+        let (tracker, traces) = sample::sample(self.task, self.spend)?;
+        let mut pulse = self.pulse;
+        if may_tell(None, true, self.meter.work(), self.budget) {
+            tracker.tell(None, |at| Ok(traces[at].clone()), &mut pulse);
+        }
+        stopwatch.lap("sample_us");
+        let mut stats = Stats::from([("work", self.meter.work())]);
+        stats.extend(stopwatch.laps());
+        Some(stats)
+    }
+
     /// Answers with sets of some kind, after a search that says why it was stopped, if it was, with a proof if there is one.
     fn with<S: Sets>(
         &self,
@@ -420,63 +448,4 @@ impl<S: Sets, D: Domain<Stop = Stop>> Watch<D> for Watcher<'_, S> {
         }
         Ok(())
     }
-}
-
-/// How locations and procedures depend on each other.
-struct Order {
-    /// For each location its place in an order in which callees come before callers, and locations after those that lead to them, but for loops.
-    places: Rc<[u32]>,
-    /// For each symbol whether it is the head of a loop, or starts a procedure.
-    heads: Vec<bool>,
-    /// Whether there is a loop or a recursion.
-    cyclic: bool,
-}
-
-fn order<S: Sets>(model: &Model<S>) -> Order {
-    let program = model.program;
-    let mut place = vec![0; program.locs().len()];
-    let mut heads = vec![false; model.back(EdgeId(0)) as usize];
-    let callees = program.callees();
-    let calls: Vec<Vec<u32>> = callees.iter().map(|list| list.iter().map(|proc| proc.0).collect()).collect();
-    let mut next = 0;
-    let components = postbop_kit::scc::components(calls.len(), |proc| &calls[proc]);
-    let mut cyclic = components.len() < calls.len()
-        || calls.iter().enumerate().any(|(proc, list)| list.contains(&(proc as u32)));
-    for proc in components.concat() {
-        heads[model.entering(ProcId(proc)) as usize] = true;
-        let entry = program.procs()[ProcId(proc)].entry;
-        let mut finished = Vec::new();
-        // Whether a location is on the way from the entry to where the walk is, or finished.
-        let mut on_way: HashMap<LocId, bool> = HashMap::from_iter([(entry, true)]);
-        let mut stack = vec![(entry, 0)];
-        while let Some((loc, at)) = stack.last_mut() {
-            let loc = *loc;
-            match program.leaving(loc).get(*at) {
-                Some(&edge) => {
-                    *at += 1;
-                    let to = program.edges()[edge].to;
-                    match on_way.get(&to) {
-                        Some(on_way) => {
-                            heads[to.0 as usize] |= on_way;
-                            cyclic |= on_way;
-                        }
-                        None => {
-                            on_way.insert(to, true);
-                            stack.push((to, 0));
-                        }
-                    }
-                }
-                None => {
-                    on_way.insert(loc, false);
-                    finished.push(loc);
-                    stack.pop();
-                }
-            }
-        }
-        for loc in finished.into_iter().rev() {
-            place[loc.0 as usize] = next;
-            next += 1;
-        }
-    }
-    Order { places: place.into(), heads, cyclic }
 }

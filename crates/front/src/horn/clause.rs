@@ -4,7 +4,7 @@
 //! A formula that is asserted is a *goal*, with nothing to assume. A goal that is a disjunction assumes the negations of all its members but one; a
 //! conjunction is several goals; a universal quantifier is dropped, since its variables have names of their own. When the goal is a relation
 //! or false, what was assumed is taken apart in the same way: conjunctions are lists, existential quantifiers are dropped, a disjunction in which
-//! there are relations makes several clauses. What has no relation in it is a constraint.
+//! there are relations makes several clauses. A relation that is negated among what is assumed is what follows, if nothing else does. What has no relation in it is a constraint.
 //!
 //! Quotients by constants become variables: x div c is the one q with c·q ≤ x < c·q + c.
 
@@ -72,16 +72,25 @@ pub fn clauses(
                 None => continue,
             },
         };
-        // From here on the goal is decided; what was assumed may still split.
-        draft.goal = head.as_ref().map(|atom: &Atom| terms.relation(atom.relation, atom.arguments.clone()));
+        // From here on the goal is a relation or false; what was assumed may still split.
+        draft.goal = head.map(|atom: Atom| terms.relation(atom.relation, atom.arguments));
         if assume(terms, &mut draft, &mut drafts, span)? {
-            let Draft { premises, constraint, .. } = draft;
+            let Draft { goal, premises, constraint, .. } = draft;
+            let head = goal.and_then(|goal| atom(terms, goal));
             let mut clause = Clause { premises, constraint, head, span };
             divide(terms, &mut clause);
             out.push(clause);
         }
     }
     Ok(())
+}
+
+/// The relation that a term applies, with its arguments.
+fn atom(terms: &Terms, term: TermId) -> Option<Atom> {
+    match terms.get(term) {
+        Term::Rel(relation, arguments) => Some(Atom { relation: *relation, arguments: arguments.to_vec() }),
+        _ => None,
+    }
 }
 
 /// Takes a goal apart until it is a relation or false, which is returned; nothing, if there is nothing to show or other drafts took over.
@@ -197,6 +206,11 @@ fn assume(
                     let negated = terms.not(body);
                     draft.assumed.push(negated);
                 }
+                Term::Apply(Fun::And, inner) => {
+                    let any = inner.iter().map(|&operand| terms.not(operand)).collect();
+                    draft.assumed.push(terms.apply(Fun::Or, any, Type::Bool));
+                }
+                Term::Rel(..) if draft.goal.is_none() => draft.goal = Some(operands[0]),
                 _ => return not_horn(span, "a relation that is negated among what is assumed"),
             },
             _ => return not_horn(span, "a relation inside a formula that is no conjunction"),

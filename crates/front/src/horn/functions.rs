@@ -82,8 +82,13 @@ fn unknown(span: Span, name: &str) -> Box<Diagnostic> {
     match theirs.iter().any(|known| name == *known || known.ends_with('.') && name.starts_with(known)) {
         true => out_of_fragment(span, format!("`{name}`")),
         false => {
-            let message = format!("there is no relation, definition or function `{name}`");
-            Box::new(Diagnostic::new(Code::UnknownRelation, span, message))
+            let message = format!("there is no variable, relation, definition or function `{name}`");
+            let diagnostic = Diagnostic::new(Code::UnknownRelation, span, message);
+            let digits = name.strip_prefix('-').filter(|digits| digits.parse::<u64>().is_ok());
+            Box::new(match digits {
+                Some(digits) => diagnostic.hint(format!("a negative number is written `(- {digits})`")),
+                None => diagnostic,
+            })
         }
     }
 }
@@ -102,9 +107,10 @@ fn boolean(parser: &mut Parser, span: Span, name: &str, operands: Vec<TermId>) -
         }
         "and" => terms.apply(Fun::And, operands, Type::Bool),
         "or" => terms.apply(Fun::Or, operands, Type::Bool),
+        "xor" if operands.len() < 2 => return syntax(span, format!("`{name}` takes two operands or more")),
         "xor" => {
-            let [one, other] = count(span, name, &operands)?;
-            terms.apply(Fun::Xor, vec![one, other], Type::Bool)
+            let (first, others) = operands.split_first().expect("there are operands");
+            others.iter().fold(*first, |so_far, &next| terms.apply(Fun::Xor, vec![so_far, next], Type::Bool))
         }
         _ => {
             // `(=> a b c)` is a implies (b implies c): not a, or not b, or c.

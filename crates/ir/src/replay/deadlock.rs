@@ -4,7 +4,7 @@
 //! go on must be known to be false, whatever the trace leaves open, and for every way to choose.
 
 use super::player::Player;
-use super::{Completed, Rejected, at};
+use super::{Completed, Rejected, TOO_LARGE, at};
 use crate::blocked::ends;
 use crate::eval::{Cell, Env, eval};
 use crate::expr::Expr;
@@ -152,9 +152,8 @@ impl Here<'_, '_, '_> {
     /// What an edge changes with these choices, or with any if there are none; `None` if it cannot be taken.
     fn outcome(&self, action: &Action, choices: &[Value]) -> Result<Option<Vec<(VarId, Cell)>>, String> {
         let mut choices = choices.iter().map(|&value| Cell::Known(value));
-        let mut value = |expr: &Expr, env: &Here| {
-            eval(expr, env, &mut choices).map_err(|_| "an integer does not fit in 64 bits".to_owned())
-        };
+        let mut value =
+            |expr: &Expr, env: &Here| eval(expr, env, &mut choices).map_err(|_| TOO_LARGE.to_owned());
         let (new, condition) = match action {
             Action::Assume(condition) => (Vec::new(), Some(condition)),
             Action::Assign { targets, values, constraint } => {

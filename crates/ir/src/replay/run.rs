@@ -1,5 +1,6 @@
 //! Room `ir`: one frame of a trace, run step by step. The idea is in [`super`].
 
+use super::TOO_LARGE;
 use super::cells::Cells;
 use crate::eval::{Cell, Env, eval};
 use crate::expr::Expr;
@@ -224,7 +225,7 @@ impl<'a> Run<'a> {
     fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Vec<Cell>, String> {
         let value = |expr| eval(expr, &Two { old: self, new: &[] }, choices);
         let values: Result<Vec<Cell>, _> = exprs.iter().map(value).collect();
-        values.map_err(|_| "an integer does not fit in 64 bits".into())
+        values.map_err(|_| TOO_LARGE.into())
     }
 
     fn must_hold(
@@ -237,7 +238,7 @@ impl<'a> Run<'a> {
             Ok(Cell::Known(Value::FALSE)) => Err("its condition is false".into()),
             Ok(Cell::Known(_)) => Ok(()),
             Ok(_) => Err("its condition depends on a value that the trace leaves open".into()),
-            Err(_) => Err("an integer does not fit in 64 bits".into()),
+            Err(_) => Err(TOO_LARGE.into()),
         }
     }
 

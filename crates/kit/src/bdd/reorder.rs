@@ -107,7 +107,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
             stopped: false,
         };
         for id in 1..count as u32 {
-            let Vertex { level, high, low } = sifter.bdd.vertices[id as usize];
+            let Vertex { level, high, low, .. } = sifter.bdd.vertices[id as usize];
             if level == BOTTOM {
                 continue;
             }
@@ -126,7 +126,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
 
     /// Makes a vertex findable by what it is.
     fn enter(&mut self, id: u32) {
-        let Vertex { level, high, low } = self.bdd.vertices[id as usize];
+        let Vertex { level, high, low, .. } = self.bdd.vertices[id as usize];
         let members = &mut self.members[level as usize];
         self.index[id as usize] = members.len() as u32;
         members.push(id);
@@ -136,7 +136,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
 
     /// The opposite.
     fn leave(&mut self, id: u32) {
-        let Vertex { level, high, low } = self.bdd.vertices[id as usize];
+        let Vertex { level, high, low, .. } = self.bdd.vertices[id as usize];
         let (members, at) = (&mut self.members[level as usize], self.index[id as usize] as usize);
         members.swap_remove(at);
         if let Some(&moved) = members.get(at) {
@@ -157,7 +157,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
         let id = match self.unique.get(&(level, high, low)) {
             Some(&id) => id,
             None => {
-                let id = self.bdd.place_vertex(Vertex { level, high, low });
+                let id = self.bdd.place_vertex(Vertex::new(level, high, low));
                 if self.references.len() <= id as usize {
                     self.references.resize(id as usize + 1, 0);
                     self.index.resize(id as usize + 1, 0);
@@ -210,7 +210,7 @@ impl<'b, 'w> Sifter<'b, 'w> {
             let ((high1, high0), (low1, low0)) = (part(high), part(low));
             let (new_high, new_low) = (self.vertex(upper, high1, low1), self.vertex(upper, high0, low0));
             debug_assert!(!new_high.complemented() && new_high != new_low, "it tests the lower level");
-            self.bdd.vertices[id as usize] = Vertex { level: lower, high: new_high, low: new_low };
+            self.bdd.vertices[id as usize] = Vertex::new(lower, new_high, new_low);
             self.enter(id);
             self.release(high);
             self.release(low);

@@ -8,15 +8,27 @@ pub(super) const BOTTOM: u32 = u32::MAX;
 /// How many results pass between two calls of the callback that may interrupt work.
 const PATIENCE: u32 = 1 << 13;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Up to so many, there are as many places for results as vertices; beyond, half as many. With more there are a few per cent less to
+/// compute, and more time is lost to memory.
+const FEW_RESULTS: usize = 1 << 18;
+
+/// Sixteen bytes, so that none lies across two lines of the cache.
+#[derive(Clone, Copy)]
 pub(super) struct Vertex {
     pub level: u32,
     /// Never complemented: of a diagram and its complement one has this form.
     pub high: Ref,
     pub low: Ref,
+    /// The next vertex in the same bucket of the table of all vertices; 0 at the end.
+    next: u32,
 }
 
 impl Vertex {
+    /// A vertex that is in no bucket.
+    pub fn new(level: u32, high: Ref, low: Ref) -> Self {
+        Vertex { level, high, low, next: 0 }
+    }
+
     /// What is left of a diagram with this first vertex where a level is true, and where it is not.
     #[inline(always)]
     pub fn below(self, f: Ref, level: u32) -> (Ref, Ref) {
@@ -42,7 +54,8 @@ pub struct Bdd<'w> {
     pub(super) vertices: Vec<Vertex>,
     /// Vertices that may be used again.
     free: Vec<u32>,
-    /// Open addressing; 0 is an empty place, since vertex 0 is never looked up.
+    /// The table of all vertices: the first of each bucket, 0 if it is empty, since vertex 0 is never looked up. Vertices lie
+    /// anywhere in memory, so what counts is how many of them a search looks at: in buckets hardly one that is another.
     unique: Vec<u32>,
     computed: Vec<Computed>,
     pub(super) plans: super::ops::Plans,
@@ -68,7 +81,7 @@ impl<'w> Bdd<'w> {
     /// grows whether it may have so many bytes more.
     pub fn new(goes_on: impl FnMut(usize) -> bool + 'w) -> Self {
         Bdd {
-            vertices: vec![Vertex { level: BOTTOM, high: Ref::TRUE, low: Ref::TRUE }],
+            vertices: vec![Vertex::new(BOTTOM, Ref::TRUE, Ref::TRUE)],
             free: Vec::new(),
             unique: vec![0; 1 << 10],
             computed: vec![NOTHING; 1 << 10],
@@ -163,29 +176,34 @@ impl<'w> Bdd<'w> {
             return Ok(high);
         }
         let flip = high.complemented();
-        let vertex = Vertex { level, high: high.flip(flip), low: low.flip(flip) };
-        let mask = self.unique.len() - 1;
-        let mut place = hash(level, [vertex.high, vertex.low]) as usize & mask;
-        let id = loop {
-            let id = self.unique[place];
-            if id == 0 {
-                break self.add(vertex, place)?;
+        let (high, low) = (high.flip(flip), low.flip(flip));
+        let bucket = hash(level, [high, low]) as usize & (self.unique.len() - 1);
+        let mut id = self.unique[bucket];
+        while id != 0 {
+            let vertex = &self.vertices[id as usize];
+            if vertex.high == high && vertex.low == low && vertex.level == level {
+                return Ok(Ref(id << 1).flip(flip));
             }
-            if self.vertices[id as usize] == vertex {
-                break id;
-            }
-            place = (place + 1) & mask;
-        };
+            id = vertex.next;
+        }
+        let id = self.add(Vertex { level, high, low, next: self.unique[bucket] }, bucket)?;
         Ok(Ref(id << 1).flip(flip))
     }
 
-    /// Stores a new vertex, and enters it at its place in the table of all vertices.
+    /// Stores a new vertex, which becomes the first of its bucket.
     #[inline(never)]
-    fn add(&mut self, vertex: Vertex, place: usize) -> Result<u32, Interrupted> {
+    fn add(&mut self, vertex: Vertex, bucket: usize) -> Result<u32, Interrupted> {
         let id = self.store(vertex)?;
-        self.unique[place] = id;
-        if self.len() * 4 > self.unique.len() * 3 {
-            self.grow()?;
+        self.unique[bucket] = id;
+        let count = self.len();
+        if count > self.unique.len() {
+            self.grow_buckets()?;
+        }
+        let results = self.computed.len();
+        let enough = if results < FEW_RESULTS { results } else { 2 * results };
+        // Not for each vertex, since the answer may be no.
+        if count > enough && count.is_multiple_of(1 << 10) {
+            self.grow_results();
         }
         Ok(id)
     }
@@ -242,20 +260,25 @@ impl<'w> Bdd<'w> {
     pub(super) fn reindex(&mut self) {
         self.peak = self.peak();
         self.survivors = self.len();
-        self.index((self.len() * 4 / 3 + 1).next_power_of_two().max(self.unique.len()));
+        self.index(self.len().next_power_of_two().max(self.unique.len()));
         self.computed.fill(NOTHING);
     }
 
-    /// Twice as many places; and half as many results as that, if there is room for them. (With as many there are a few per cent less to compute, and
-    /// more time is lost to memory.)
-    fn grow(&mut self) -> Result<(), Interrupted> {
+    /// Twice as many buckets.
+    fn grow_buckets(&mut self) -> Result<(), Interrupted> {
         let size = self.unique.len() * 2;
         self.may(size * size_of::<u32>())?;
         self.unique = Vec::new();
         self.index(size);
-        let size = size / 2;
-        if self.may(size * size_of::<Computed>()).is_err() {
-            return Ok(());
+        Ok(())
+    }
+
+    /// Twice as many results are kept, if there is room for them.
+    #[cold]
+    fn grow_results(&mut self) {
+        let size = self.computed.len() * 2;
+        if !self.allows(size * size_of::<Computed>()) {
+            return;
         }
         let old = std::mem::replace(&mut self.computed, vec![NOTHING; size]);
         for entry in old {
@@ -264,22 +287,18 @@ impl<'w> Bdd<'w> {
                 self.computed[hash as usize & (size - 1)] = entry;
             }
         }
-        Ok(())
     }
 
     /// Enters all vertices in use into a table of this size.
     fn index(&mut self, size: usize) {
         self.unique.clear();
         self.unique.resize(size, 0);
-        for (id, vertex) in self.vertices.iter().enumerate().skip(1) {
+        for (id, vertex) in self.vertices.iter_mut().enumerate().skip(1) {
             if vertex.level == BOTTOM {
                 continue;
             }
-            let mut place = hash(vertex.level, [vertex.high, vertex.low]) as usize & (size - 1);
-            while self.unique[place] != 0 {
-                place = (place + 1) & (size - 1);
-            }
-            self.unique[place] = id as u32;
+            let bucket = hash(vertex.level, [vertex.high, vertex.low]) as usize & (size - 1);
+            vertex.next = std::mem::replace(&mut self.unique[bucket], id as u32);
         }
     }
 

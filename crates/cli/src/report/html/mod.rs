@@ -106,7 +106,7 @@ impl Page {
             .map(|answer| {
                 let mut property = json::facts(answer);
                 property["says"] = json!(text::says(answer));
-                property["advice"] = json!(text::advice(answer, &more.args.engine).trim());
+                property["advice"] = json!(text::advice(answer, &more.args.engine, &input.program).trim());
                 if let Some((trace, says)) = traces.get_mut(&answer.query).and_then(VecDeque::pop_front) {
                     (property["trace"], property["says"]) = (json!(trace), json!(says));
                 }
