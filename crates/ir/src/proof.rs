@@ -29,7 +29,7 @@
 //! conjuncts (`And`), and bits. A node refers to earlier nodes only, and each reference may be complemented. So diagrams, cubes and clauses have the
 //! size here that they have in an engine.
 //!
-//! Numbers are two's complement: bit 0 is the least significant one.
+//! Numbers are two's complement: bit 0 is the least significant one. An unbounded integer has no bits; of these there are linear constraints (`Sum`).
 //!
 //! The order of bits in the table is a hint: whoever builds decision diagrams of the sets does well to test first the bits that come last.
 
@@ -39,6 +39,7 @@ pub use text::{Certificate, parse, print};
 
 use crate::ids::{LocId, Table, VarId};
 use crate::program::Program;
+use crate::types::Type;
 use crate::value::Value;
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
@@ -96,11 +97,24 @@ impl Not for Ref {
     }
 }
 
+/// What a sum is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Compare {
+    /// At most this number.
+    AtMost(i64),
+    /// Exactly this number.
+    Equal(i64),
+    /// This number, or one that differs from it by a multiple of the second, which is positive.
+    Congruent(i64, i64),
+}
+
 /// A Boolean function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     /// A bit of a value.
     Bit(Place, u8),
+    /// Whether the sum of unbounded integers, each times a factor, compares so.
+    Sum(Box<[(i64, Place)]>, Compare),
     /// The second where the first is true, the third where it is false.
     Ite([Ref; 3]),
     /// The conjunction of all.
@@ -144,7 +158,7 @@ impl Proof {
         bits.iter().zip(1..).for_each(|(&at, number)| moved[at + 1] = Ref::node(number));
         let to = |at: &Ref| moved[at.number() as usize].flip(at.is_complement());
         let node = |&at: &usize| match &self.nodes[at] {
-            Node::Bit(place, bit) => Node::Bit(*place, *bit),
+            Node::Bit(..) | Node::Sum(..) => self.nodes[at].clone(),
             Node::Ite(three) => Node::Ite(three.map(|at| to(&at))),
             Node::And(all) => Node::And(all.iter().map(to).collect()),
         };
@@ -163,9 +177,12 @@ impl Proof {
         }
         for (at, node) in self.nodes.iter().enumerate() {
             let own = at as u32 + 1;
+            if matches!(node, Node::Sum(_, Compare::Congruent(_, ..=0))) {
+                return Some(format!("node {own} has a modulus that is not positive"));
+            }
             let earlier = |refs: &[Ref]| refs.iter().all(|to| to.number() < own);
             let sound = match node {
-                Node::Bit(..) => true,
+                Node::Bit(..) | Node::Sum(..) => true,
                 Node::Ite(refs) => earlier(refs),
                 Node::And(refs) => earlier(refs),
             };
@@ -256,14 +273,25 @@ impl Maker {
         !self.and(refs.into_iter().map(Not::not).collect())
     }
 
-    /// That a value of so many bits is this number.
-    pub fn equals(&mut self, place: Place, width: u8, value: Value) -> Ref {
+    /// That a sum of unbounded integers, each times a factor, compares so.
+    pub fn sum(&mut self, terms: impl Into<Box<[(i64, Place)]>>, compare: Compare) -> Ref {
+        self.node(Node::Sum(terms.into(), compare))
+    }
+
+    /// That a value of this type is this number.
+    pub fn equals(&mut self, place: Place, ty: Type, value: Value) -> Ref {
+        let Some(width) = ty.bits() else {
+            return self.sum([(1, place)], Compare::Equal(value.get()));
+        };
         let bits = (0..width).map(|bit| self.bit(place, bit).flip(value.get() >> bit & 1 == 0)).collect();
         self.and(bits)
     }
 
-    /// That two values of so many bits are the same.
-    pub fn same(&mut self, a: Place, b: Place, width: u8) -> Ref {
+    /// That two values of this type are the same.
+    pub fn same(&mut self, a: Place, b: Place, ty: Type) -> Ref {
+        let Some(width) = ty.bits() else {
+            return self.sum([(1, a), (-1, b)], Compare::Equal(0));
+        };
         let mut all = Vec::with_capacity(width.into());
         for bit in 0..width {
             let (a, b) = (self.bit(a, bit), self.bit(b, bit));

@@ -1,12 +1,15 @@
 //! Room `validate`: the conditions under which sets are closed, one after the other. Why these are the right ones is said in [`crate`].
 
 use crate::Flaw;
+use crate::affine::Unknown;
 use crate::diagrams::Diagrams;
 use crate::execute::{Executor, Meaning, OutOfScope, Run, Source, in_scope};
-use crate::gates::{Bits, Lit};
+use crate::gates::Lit;
+use crate::numbers::Verdict;
 use crate::solver::{GoesOn, Solver, Together};
+use crate::symbolic::Symbolic;
 use postbop_ir::proof::{Place, Proof, Ref};
-use postbop_ir::{Action, EdgeId, Id, LocId, Op, ProcId, Program, Type, Value, VarId};
+use postbop_ir::{Action, EdgeId, Id, LocId, ProcId, Program, Value, VarId};
 use std::cell::Cell;
 use std::collections::HashMap;
 
@@ -17,6 +20,8 @@ const TIMES: usize = 4;
 /// How many nodes are looked at between two questions whether the work may go on, and how much work one is.
 const PATIENCE: u64 = 1 << 10;
 const NODE: u64 = 4;
+/// How much work a linear constraint is, each time that an unknown is eliminated.
+const ROW: u64 = 16;
 /// How many steps diagrams and the solver have at first, if the solver is favoured and if diagrams are; and how many times as many each time after.
 const SOLVER_FIRST: (usize, u64) = (1 << 10, 1 << 10);
 const DIAGRAMS_FIRST: (usize, u64) = (1 << 16, 1 << 8);
@@ -89,9 +94,6 @@ impl<'a, 'g> Checker<'a, 'g> {
         if !program.is_sequential() {
             return Err("the program has several threads".into());
         }
-        if has_integers(program) {
-            return Err("the program has unbounded integers".into());
-        }
         if let Some(flaw) = proof.flaw(program) {
             return Err(flaw);
         }
@@ -152,7 +154,7 @@ impl<'a, 'g> Checker<'a, 'g> {
         let proc = self.program.locs()[loc].proc;
         // At the exit results are arbitrary too.
         let types = &self.program.procs()[proc].results;
-        let results: Vec<Bits> = types.iter().map(|ty| self.any(*ty)).collect();
+        let results: Vec<Symbolic> = types.iter().map(|ty| self.executor.any(*ty)).collect();
         let run = Run::default();
         let meaning = match self.program.is_exit(loc) {
             true => Meaning::Returned(&run, &results),
@@ -160,10 +162,6 @@ impl<'a, 'g> Checker<'a, 'g> {
         };
         let member = self.set(set, proc, &meaning)?;
         self.refute(&[member], None, loc)
-    }
-
-    fn any(&mut self, ty: Type) -> Bits {
-        (0..ty.bits().unwrap_or(0)).map(|_| self.executor.gates.input(0)).collect()
     }
 
     /// Follows all runs from a location to the next ones with sets.
@@ -269,7 +267,7 @@ impl<'a, 'g> Checker<'a, 'g> {
     }
 
     /// Takes an edge at the end of a run; a call must be let in, and its exit is passed. Returns the results, if it is a return.
-    fn take(&mut self, id: EdgeId, run: &mut Run, runs: &Runs) -> Result<Vec<Bits>, Stop> {
+    fn take(&mut self, id: EdgeId, run: &mut Run, runs: &Runs) -> Result<Vec<Symbolic>, Stop> {
         self.tick_or_stop()?;
         let Action::Call { callee, .. } = self.program.edges()[id].action else {
             return Ok(self.executor.step(id, run));
@@ -312,19 +310,29 @@ impl<'a, 'g> Checker<'a, 'g> {
         if self.executor.gates.and(all.to_vec()) == Lit::FALSE {
             return Ok(());
         }
-        match self.together(all)? {
-            Together::Impossible => Ok(()),
-            Together::Unknown | Together::Stopped => Err(called_off()),
-            Together::Possible => {
-                let from = run.map_or(to, |(runs, _)| runs.start);
-                let edges = run.map(|(runs, last)| runs.edges(self.program, last, &self.solver));
-                let proc = self.program.locs()[from].proc;
-                let entry = self.values(proc, Place::Entry);
-                let now = self.values(proc, Place::Now);
-                let edges = edges.unwrap_or_default();
-                Err(Stop::Flaw(Box::new(Flaw { from, edges, to, entry, now })))
-            }
+        if self.executor.numbers.is_refused() {
+            return Err(Stop::Unknown("integers are multiplied with each other, or too large".into()));
         }
+        let mut question = self.executor.question(all);
+        let values = loop {
+            match self.together(&question.all)? {
+                Together::Impossible => return Ok(()),
+                Together::Unknown | Together::Stopped => return Err(called_off()),
+                Together::Possible => {}
+            }
+            let Executor { gates, numbers, .. } = &mut self.executor;
+            let mut goes_on = |rows: u64| (self.goes_on)(ROW * rows);
+            match numbers.judge(gates, &mut question, &|lit| self.solver.value(lit), &mut goes_on) {
+                Verdict::Values(values) => break values,
+                Verdict::Impossible => {}
+                Verdict::Unknown => return Err(Stop::Unknown("linear constraints are too hard".into())),
+            }
+        };
+        let from = run.map_or(to, |(runs, _)| runs.start);
+        let edges = run.map(|(runs, last)| runs.edges(self.program, last, &self.solver)).unwrap_or_default();
+        let proc = self.program.locs()[from].proc;
+        let [entry, now] = [Place::Entry, Place::Now].map(|place| self.values(proc, place, &values));
+        Err(Stop::Flaw(Box::new(Flaw { from, edges, to, entry, now })))
     }
 
     /// Asks diagrams and the solver in turns, each with more steps than the time before: what is hard for the one is often easy for the other. Who
@@ -357,12 +365,22 @@ impl<'a, 'g> Checker<'a, 'g> {
         }
     }
 
-    /// The values of variables where a run starts, in what the solver found.
-    fn values(&self, proc: ProcId, place: fn(VarId) -> Place) -> Vec<(VarId, Value)> {
+    /// The values of variables where a run starts, in what the solver found, and where the integers that are not known have these values.
+    fn values(
+        &self,
+        proc: ProcId,
+        place: fn(VarId) -> Place,
+        unknowns: &HashMap<Unknown, i128>,
+    ) -> Vec<(VarId, Value)> {
         let value = |var: VarId| {
-            let bits = self.executor.known(Source::Start(place(var)))?;
-            let number =
-                bits.iter().enumerate().map(|(at, &bit)| i128::from(self.solver.value(bit)) << at).sum();
+            let number = match self.executor.known(Source::Start(place(var)))? {
+                Symbolic::Bits(bits) => {
+                    bits.iter().enumerate().map(|(at, &bit)| i128::from(self.solver.value(bit)) << at).sum()
+                }
+                Symbolic::Number(number) => {
+                    number.value(|unknown| unknowns.get(&unknown).copied().unwrap_or(0))?
+                }
+            };
             Some((var, self.program.vars()[var].ty.wrap(number)?))
         };
         in_scope(self.program, proc).filter_map(value).collect()
@@ -377,13 +395,4 @@ fn called_off() -> Stop {
 fn goes_on_after(ticks: &Cell<u64>, goes_on: GoesOn) -> bool {
     ticks.set(ticks.get() + 1);
     !ticks.get().is_multiple_of(PATIENCE) || goes_on(PATIENCE * NODE)
-}
-
-/// Whether a program computes with unbounded integers.
-fn has_integers(program: &Program) -> bool {
-    let in_code = |op: &Op| matches!(op, Op::Const(Type::Integer, _) | Op::Choice(Type::Integer));
-    let code = program.edges().iter().flat_map(|edge| edge.action.exprs()).flat_map(|expr| expr.code.iter());
-    let results = program.procs().iter().flat_map(|proc| proc.results.iter());
-    program.vars().iter().map(|var| &var.ty).chain(results).any(|ty| *ty == Type::Integer)
-        || code.into_iter().any(in_code)
 }

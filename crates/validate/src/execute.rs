@@ -9,8 +9,11 @@
 //!
 //! Inputs are made when they are first asked for.
 
-use crate::gates::{Bits, Gates, Lit, Mix, constant};
+use crate::affine::Affine;
+use crate::gates::{Gates, Lit, Mix, constant};
 use crate::modified::Modified;
+use crate::numbers::{Numbers, Question};
+use crate::symbolic::Symbolic;
 use postbop_ir::proof::{Node, Place, Proof, Ref};
 use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Scope, Table, Type, VarId};
 use std::collections::HashMap;
@@ -40,7 +43,7 @@ pub struct OutOfScope(pub Place);
 #[derive(Clone, Default)]
 pub struct Run {
     /// The variables that have changed since, with their values, in order.
-    changed: Vec<(VarId, Bits)>,
+    changed: Vec<(VarId, Symbolic)>,
     /// What must be true for the run to be one.
     pub conditions: Vec<Lit>,
 }
@@ -49,7 +52,7 @@ pub struct Run {
 pub struct Call {
     edge: EdgeId,
     callee: ProcId,
-    args: Vec<Bits>,
+    args: Vec<Symbolic>,
 }
 
 /// What the places of a set mean.
@@ -59,7 +62,7 @@ pub enum Meaning<'r> {
     /// At the end of a run.
     Here(&'r Run),
     /// At the end of a run that has returned these results.
-    Returned(&'r Run, &'r [Bits]),
+    Returned(&'r Run, &'r [Symbolic]),
     /// At the entry of a callee.
     Entering(&'r Run, &'r Call),
     /// At the exit of a callee.
@@ -72,7 +75,9 @@ pub struct Executor<'a> {
     modified: Modified,
     /// All gates.
     pub gates: Gates,
-    inputs: HashMap<Source, Bits, BuildHasherDefault<Mix>>,
+    /// The integers among them.
+    pub numbers: Numbers,
+    inputs: HashMap<Source, Symbolic, BuildHasherDefault<Mix>>,
     /// The variables of which some set says what they are at the exit.
     foretold: Vec<VarId>,
     /// The position of each local among its procedure's.
@@ -100,6 +105,7 @@ impl<'a> Executor<'a> {
             program,
             modified: Modified::new(program),
             gates: Gates::new(),
+            numbers: Numbers::default(),
             inputs: HashMap::default(),
             foretold: Vec::new(),
             position,
@@ -111,25 +117,42 @@ impl<'a> Executor<'a> {
     /// Forgets all gates.
     pub fn reset(&mut self) {
         self.gates = Gates::new();
+        self.numbers = Numbers::default();
         self.inputs.clear();
         self.foretold.clear();
     }
 
+    /// A question whether some gates can be true together.
+    pub fn question(&mut self, all: &[Lit]) -> Question {
+        self.numbers.question(&mut self.gates, all)
+    }
+
     /// The input of a source, if there is one.
-    pub fn known(&self, source: Source) -> Option<&Bits> {
+    pub fn known(&self, source: Source) -> Option<&Symbolic> {
         self.inputs.get(&source)
     }
 
-    fn input(&mut self, source: Source, ty: Type) -> Bits {
+    fn input(&mut self, source: Source, ty: Type) -> Symbolic {
         if let Some(known) = self.inputs.get(&source) {
             return known.clone();
         }
         let near = self.near(source);
         let rank =
             |bit: u8| near.iter().find_map(|&place| self.ranks.get(&(place, bit))).map_or(0, |&rank| rank);
-        let bits: Bits = (0..width(ty)).map(|bit| self.gates.input(rank(bit))).collect();
-        self.inputs.insert(source, bits.clone());
-        bits
+        let value = match ty.bits() {
+            Some(width) => Symbolic::Bits((0..width).map(|bit| self.gates.input(rank(bit))).collect()),
+            None => Symbolic::Number(self.numbers.fresh()),
+        };
+        self.inputs.insert(source, value.clone());
+        value
+    }
+
+    /// A value of which nothing is known.
+    pub fn any(&mut self, ty: Type) -> Symbolic {
+        match ty.bits() {
+            Some(width) => Symbolic::Bits((0..width).map(|_| self.gates.input(0)).collect()),
+            None => Symbolic::Number(self.numbers.fresh()),
+        }
     }
 
     /// The places that a source has most to do with: its inputs get the rank of one of them.
@@ -154,14 +177,14 @@ impl<'a> Executor<'a> {
         var.map_or(Vec::new(), |var| vec![Place::Now(var), Place::Entry(var), Place::Exit(var)])
     }
 
-    fn start(&mut self, proc: ProcId, var: VarId) -> Bits {
+    fn start(&mut self, proc: ProcId, var: VarId) -> Symbolic {
         let changes = self.modified.by(self.program, proc, var);
         let place = if changes { Place::Now(var) } else { Place::Entry(var) };
         self.input(Source::Start(place), self.program.vars()[var].ty)
     }
 
     /// The value of a variable at the end of a run in a procedure.
-    fn value(&mut self, proc: ProcId, run: &Run, var: VarId) -> Bits {
+    fn value(&mut self, proc: ProcId, run: &Run, var: VarId) -> Symbolic {
         match run.changed.binary_search_by_key(&var, |(var, _)| *var) {
             Ok(at) => run.changed[at].1.clone(),
             Err(_) => self.start(proc, var),
@@ -169,7 +192,7 @@ impl<'a> Executor<'a> {
     }
 
     /// The value of a place, under a meaning, in a set of this procedure.
-    fn place(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
+    fn place(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Symbolic, OutOfScope> {
         let (Place::Entry(var) | Place::Now(var) | Place::Exit(var)) = place else {
             return self.result(proc, meaning, place);
         };
@@ -210,7 +233,7 @@ impl<'a> Executor<'a> {
         })
     }
 
-    fn result(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Bits, OutOfScope> {
+    fn result(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Symbolic, OutOfScope> {
         let Place::Result(at) = place else { return Err(OutOfScope(place)) };
         let ty = *self.program.procs()[proc].results.get(at as usize).ok_or(OutOfScope(place))?;
         let source = match meaning {
@@ -247,7 +270,7 @@ impl<'a> Executor<'a> {
             }
             let node = &proof.nodes()[at - 1];
             let below: &[Ref] = match node {
-                Node::Bit(..) => &[],
+                Node::Bit(..) | Node::Sum(..) => &[],
                 Node::Ite(three) => three,
                 Node::And(all) => all,
             };
@@ -260,9 +283,19 @@ impl<'a> Executor<'a> {
             stack.pop();
             let of = |made: &[(u32, Lit)], to: &Ref| made[to.number() as usize].1.flip(to.is_complement());
             let lit = match node {
-                Node::Bit(place, bit) => {
-                    let bits = self.place(proc, meaning, *place)?;
-                    *bits.get(*bit as usize).ok_or(OutOfScope(*place))?
+                Node::Bit(place, bit) => match self.place(proc, meaning, *place)? {
+                    Symbolic::Bits(bits) => *bits.get(*bit as usize).ok_or(OutOfScope(*place))?,
+                    Symbolic::Number(_) => return Err(OutOfScope(*place)),
+                },
+                Node::Sum(terms, compare) => {
+                    let mut sum = Affine::default();
+                    for &(factor, place) in terms {
+                        let Symbolic::Number(number) = self.place(proc, meaning, place)? else {
+                            return Err(OutOfScope(place));
+                        };
+                        sum = self.numbers.affine(sum.plus(&number, factor.into()));
+                    }
+                    self.numbers.compare(&mut self.gates, &sum, *compare)
                 }
                 Node::Ite([c, a, b]) => {
                     let (c, a, b) = (of(&self.made, c), of(&self.made, a), of(&self.made, b));
@@ -279,20 +312,20 @@ impl<'a> Executor<'a> {
     }
 
     /// Takes an edge that does not call at the end of a run. Returns the results, if it returns.
-    pub fn step(&mut self, id: EdgeId, run: &mut Run) -> Vec<Bits> {
+    pub fn step(&mut self, id: EdgeId, run: &mut Run) -> Vec<Symbolic> {
         let mut choices = 0;
         match &self.program.edges()[id].action {
             Action::Assume(condition) => {
                 let holds = self.expr(id, run, condition, &[], &mut choices);
-                run.conditions.push(holds[0]);
+                run.conditions.push(holds.truth());
             }
             Action::Assign { targets, values, constraint } => {
-                let values: Vec<Bits> =
+                let values: Vec<Symbolic> =
                     values.iter().map(|value| self.expr(id, run, value, &[], &mut choices)).collect();
-                let new: Vec<(VarId, Bits)> = targets.iter().copied().zip(values).collect();
+                let new: Vec<(VarId, Symbolic)> = targets.iter().copied().zip(values).collect();
                 if let Some(constraint) = constraint {
                     let holds = self.expr(id, run, constraint, &new, &mut choices);
-                    run.conditions.push(holds[0]);
+                    run.conditions.push(holds.truth());
                 }
                 new.into_iter().for_each(|(var, value)| run.change(var, value));
             }
@@ -339,7 +372,7 @@ impl<'a> Executor<'a> {
     }
 
     /// A run returns these results: the activation ends as sets at its start were told that it would.
-    pub fn end(&mut self, proc: ProcId, run: &mut Run, results: &[Bits]) {
+    pub fn end(&mut self, proc: ProcId, run: &mut Run, results: &[Symbolic]) {
         let here = |var: &VarId| {
             let scope = self.program.vars()[*var].scope;
             scope == Scope::Global || scope == Scope::Local(proc)
@@ -349,11 +382,11 @@ impl<'a> Executor<'a> {
             let ty = self.program.vars()[var].ty;
             let (foretold, left) =
                 (self.input(Source::Start(Place::Exit(var)), ty), self.value(proc, run, var));
-            run.conditions.push(self.gates.same(&foretold, &left));
+            run.conditions.push(self.same(&foretold, &left));
         }
         for (result, at) in results.iter().zip(0..) {
             if let Some(foretold) = self.known(Source::Result(proc, at)).cloned() {
-                run.conditions.push(self.gates.same(&foretold, result));
+                run.conditions.push(self.same(&foretold, result));
             }
         }
     }
@@ -372,19 +405,28 @@ impl<'a> Executor<'a> {
         let mut changed = Vec::with_capacity(vars.len());
         for var in vars {
             let (a, b) = (self.value(proc, &one, var), self.value(proc, &other, var));
-            let bits = a.iter().zip(b.iter()).map(|(&a, &b)| self.gates.ite(first, a, b));
-            changed.push((var, bits.collect()));
+            changed.push((var, self.choose(first, &a, &b)));
         }
         (Run { changed, conditions }, first)
     }
 
     /// The value of an expression of an edge.
-    fn expr(&mut self, id: EdgeId, run: &Run, expr: &Expr, new: &[(VarId, Bits)], choices: &mut u32) -> Bits {
+    fn expr(
+        &mut self,
+        id: EdgeId,
+        run: &Run,
+        expr: &Expr,
+        new: &[(VarId, Symbolic)],
+        choices: &mut u32,
+    ) -> Symbolic {
         let proc = self.program.locs()[self.program.edges()[id].from].proc;
-        let mut stack: Vec<(Type, Bits)> = Vec::new();
+        let mut stack: Vec<(Type, Symbolic)> = Vec::new();
         for &op in &expr.code {
             let value = match op {
-                Op::Const(ty, value) => (ty, constant(width(ty), value)),
+                Op::Const(ty, value) => match ty.bits() {
+                    Some(width) => (ty, Symbolic::Bits(constant(width, value))),
+                    None => (ty, Symbolic::Number(Affine::constant(value.get().into()))),
+                },
                 Op::Var(var) => (self.program.vars()[var].ty, self.value(proc, run, var)),
                 Op::Next(var) => {
                     let next = new.iter().find(|(target, _)| *target == var);
@@ -396,7 +438,7 @@ impl<'a> Executor<'a> {
                 }
                 op => {
                     let operands = stack.split_off(stack.len() - op.arity());
-                    self.gates.apply(op, &operands)
+                    self.apply(op, &operands)
                 }
             };
             stack.push(value);
@@ -406,17 +448,12 @@ impl<'a> Executor<'a> {
 }
 
 impl Run {
-    fn change(&mut self, var: VarId, value: Bits) {
+    fn change(&mut self, var: VarId, value: Symbolic) {
         match self.changed.binary_search_by_key(&var, |(var, _)| *var) {
             Ok(at) => self.changed[at].1 = value,
             Err(at) => self.changed.insert(at, (var, value)),
         }
     }
-}
-
-/// The bits of a type. Programs with unbounded integers are refused before.
-fn width(ty: Type) -> u8 {
-    ty.bits().expect("bounded types only")
 }
 
 /// The variables in scope in a procedure.

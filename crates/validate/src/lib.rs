@@ -6,7 +6,7 @@
 //! what there is to show from the program itself, and shares no code with the engines that write proofs: no diagrams, no reductions, no encodings. From each location with
 //! a set it executes all runs of edges to the next locations with sets on symbolic values (`execute`). For each last edge it asks whether
 //! there are values that start in the set of the first location and end outside the set of the last one: by decision diagrams (`diagrams`), and where these grow too large or do
-//! not exclude it, by a solver (`solver`). If nowhere there are, the sets are closed.
+//! not exclude it, by a solver (`solver`), and if comparisons of unbounded integers are involved, by a decision procedure for linear constraints (`numbers`, `omega`). If nowhere there are, the sets are closed.
 //!
 //! # Why closed sets are a proof
 //!
@@ -28,20 +28,25 @@
 //!
 //! # Limits
 //!
-//! Sequential programs without unbounded integers. A loop without a set on it is answered by [`Answer::CannotTell`]; so is work that was called off.
+//! Sequential programs. A loop without a set on it is answered by [`Answer::CannotTell`]; so is work that was called off, and so are products of two unbounded
+//! integers.
 //!
 //! # Cost
 //!
 //! For each edge on a run between sets, the edge; for each that leads to a set, the size of both sets, and a question. Of sets that are decision diagrams it takes about as long as an
 //! engine takes for such an edge; of others it is for the solver to say.
 
+mod affine;
 mod check;
 mod conjunction;
 mod diagrams;
 mod execute;
 mod gates;
 mod modified;
+mod numbers;
+mod omega;
 mod solver;
+mod symbolic;
 
 pub use check::{Checker, Stop};
 

@@ -3,10 +3,12 @@
 //! The same conditions, decided by enumerating all valuations of a small program, at entry, now and at the end, with the concrete semantics of [`postbop_ir::step`]. The least closed
 //! sets are a proof, and so are the greatest ones; changed in many ways each is one or is none, and the checker must say which.
 
+mod integers;
+
 use crate::{Answer, validate};
 use postbop_ir::proof::{Maker, Node, Place, Proof, Ref};
 use postbop_ir::step::{Places, Successor, Valuation, all_values, resume, successors};
-use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Value, VarId, text};
+use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Type, Value, VarId, text};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// `main` calls f until it says so; f calls itself once at most, writes g, never its parameter, and h not at all. l8 is not reached: g is 0 after a call of f.
@@ -65,7 +67,7 @@ impl Cone {
         while let Some(to) = work.pop() {
             if to.number() > 0 && nodes.insert(to.number() as usize) {
                 match &proof.nodes()[to.number() as usize - 1] {
-                    Node::Bit(..) => {}
+                    Node::Bit(..) | Node::Sum(..) => {}
                     Node::Ite(below) => work.extend(below),
                     Node::And(below) => work.extend(below),
                 }
@@ -152,6 +154,7 @@ impl Naive {
                     Some(value) => (value.is_true(), true),
                     None => (false, false),
                 },
+                Node::Sum(..) => (false, false),
                 Node::Ite([i, t, o]) => (if of(i) { of(t) } else { of(o) }, known(i) && known(t) && known(o)),
                 Node::And(all) => (all.iter().all(of), all.iter().all(known)),
             };
@@ -276,14 +279,14 @@ impl Naive {
         let mut cube = Vec::new();
         for var in self.program.globals().chain(self.program.procs()[proc].locals.clone()) {
             let read = |valuation| self.places.read(&self.program, valuation, var);
-            cube.push(maker.equals(Place::Entry(var), 1, read(e)));
-            cube.push(maker.equals(Place::Now(var), 1, read(c)));
+            cube.push(maker.equals(Place::Entry(var), Type::Bool, read(e)));
+            cube.push(maker.equals(Place::Now(var), Type::Bool, read(c)));
         }
         for (var, &value) in self.program.globals().zip(x) {
-            cube.push(maker.equals(Place::Exit(var), 1, value));
+            cube.push(maker.equals(Place::Exit(var), Type::Bool, value));
         }
         for (at, &value) in results.iter().enumerate() {
-            cube.push(maker.equals(Place::Result(at as u32), 1, value));
+            cube.push(maker.equals(Place::Result(at as u32), Type::Bool, value));
         }
         maker.and(cube)
     }

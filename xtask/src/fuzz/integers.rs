@@ -12,10 +12,10 @@
 //! Saturation need not end, so engines are given a time; for the program itself any reason for `unknown` will do but a bug.
 
 use super::ranged::{bits, ranged};
-use super::{Decided, Effort, Finding, Score, judge_flaw, said};
+use super::{Decided, Effort, Finding, Score, judge_flaw, proving, said};
 use postbop_engine::{Answer, Budget, EngineChoice, Silent, Verdict, Why, engines, verify};
 use postbop_ir::oracle::oracle;
-use postbop_ir::{LocId, Program, Query, Task, Type};
+use postbop_ir::{LocId, Program, Query, Type};
 use std::time::Duration;
 
 /// More bits than these for each integer are too much for the oracle.
@@ -49,11 +49,15 @@ pub fn examine(program: &Program, queries: &[Query], patience: Duration, only: O
         }
         for (program, is_ranged) in [(&unbounded, true), (program, false)] {
             let budget = Budget::unlimited().with_time(patience);
-            let report = verify(&Task::new(program, queries), choice, &budget, &mut Silent);
+            let report = verify(&proving(program, queries), choice, &budget, &mut Silent);
             let late = |answer: &Answer| matches!(answer.verdict, Verdict::Unknown(Why::Time(_)));
             let count = report.answers.iter().filter(|answer| late(answer)).count();
             let kind = if is_ranged { "ranged" } else { "unconfined" };
             score.note(&format!("{name}, {kind}"), report.answers.len() - count, count);
+            let holds = report.answers.iter().filter(|one| matches!(one.verdict, Verdict::Holds { .. }));
+            let checked = holds.clone().filter(|answer| answer.checked).count();
+            score.note(&format!("{name}, {kind}, proofs"), checked, holds.count() - checked);
+            score.proofs += checked;
             let flaw = |(at, answer): (usize, &Answer)| match is_ranged {
                 _ if late(answer) => None,
                 true => decided.flaw(at, answer, false),

@@ -6,7 +6,7 @@
 use crate::common::{all_good, bytes, cases, say};
 use crate::proofs::{held, queries, sequential};
 use postbop_ir::oracle::oracle;
-use postbop_ir::proof::{Node, Place, Proof, Ref};
+use postbop_ir::proof::{Compare, Node, Place, Proof, Ref};
 use postbop_ir::{Id, LocId, Program, Query, text};
 use postbop_validate::{Answer, validate};
 use std::collections::BTreeMap;
@@ -46,6 +46,22 @@ fn changed(node: &Node, nth: usize) -> Vec<(&'static str, Node)> {
             };
             vec![("another place", Node::Bit(other, *bit))]
         }
+        Node::Sum(terms, compare) => {
+            let nth = nth % terms.len();
+            let (mut fewer, mut other) = (terms.to_vec(), terms.to_vec());
+            fewer.remove(nth);
+            other[nth].0 = -other[nth].0;
+            let near = match *compare {
+                Compare::AtMost(most) => Compare::AtMost(most - 1),
+                Compare::Equal(value) => Compare::Equal(value + 1),
+                Compare::Congruent(rest, modulus) => Compare::Congruent(rest + 1, modulus),
+            };
+            vec![
+                ("a dropped term", Node::Sum(fewer.into(), *compare)),
+                ("a negated factor", Node::Sum(other.into(), *compare)),
+                ("another bound", Node::Sum(terms.clone(), near)),
+            ]
+        }
         Node::Ite([c, a, b]) => {
             vec![("a flipped bit", Node::Ite([!*c, *a, *b])), ("a dropped case", Node::Ite([*c, *a, *a]))]
         }
@@ -60,7 +76,8 @@ fn changed(node: &Node, nth: usize) -> Vec<(&'static str, Node)> {
     }
 }
 
-fn mutants(program: &Program, proof: &Proof) -> Vec<(&'static str, Proof)> {
+/// A proof that was changed in many ways, with the kind of each change.
+pub fn mutants(program: &Program, proof: &Proof) -> Vec<(&'static str, Proof)> {
     let mut found = Vec::new();
     let stride = proof.nodes().len().div_ceil(NODES).max(1);
     for (at, node) in proof.nodes().iter().enumerate().skip(stride / 2).step_by(stride) {

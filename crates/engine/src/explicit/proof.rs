@@ -247,8 +247,8 @@ fn cube(machine: &Machine, proc: ProcId, row: &[u64], entry: bool, maker: &mut M
     let types = machine.scopes.types(machine.program, proc);
     let mut all = Vec::new();
     for (at, (field, ty)) in machine.layout(proc).fields.iter().zip(types).enumerate() {
-        let (Some(value), Some(width)) = (field.value(row), ty.bits()) else { continue };
-        all.push(maker.equals(place(machine, proc, at, entry), width, value));
+        let Some(value) = field.value(row) else { continue };
+        all.push(maker.equals(place(machine, proc, at, entry), ty, value));
     }
     maker.and(all)
 }

@@ -123,6 +123,7 @@ mod tests {
         for node in nodes {
             values.push(match node {
                 Node::Bit(_, bit) => member >> bit & 1 != 0,
+                Node::Sum(..) => unreachable!("rows have no unbounded integers"),
                 Node::Ite([c, a, b]) => of(&values, if of(&values, c) { a } else { b }),
                 Node::And(all) => all.iter().all(|to| of(&values, to)),
             });

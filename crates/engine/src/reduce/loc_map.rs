@@ -85,8 +85,7 @@ fn unchanged(
     let (globals_before, globals_after) = (Scopes::new(written), Scopes::new(reduced));
     let mut conjunct = |var: VarId, all: &mut Vec<Ref>| {
         if read[var.index()] && !numbers.vars.contains_key(&var) {
-            let width = written.vars()[var].ty.bits().unwrap_or(0);
-            all.push(maker.same(Place::Entry(var), Place::Now(var), width));
+            all.push(maker.same(Place::Entry(var), Place::Now(var), written.vars()[var].ty));
         }
     };
     let mut lists: Vec<Vec<Ref>> = Vec::with_capacity(written.procs().len());
@@ -140,7 +139,7 @@ impl<'k> Constants<'k> {
                     (Place::Result(at as u32), ty, self.numbers.results.get(&(proc, at)))
                 }
             };
-            Some(maker.equals(place, ty.bits()?, *value?))
+            Some(maker.equals(place, ty, *value?))
         };
         bits::members(live.at(program, loc)).filter_map(value).collect()
     }

@@ -1,4 +1,4 @@
-//! Room `engine/weighted`: a set as few conjunctions of constraints, for people to read.
+//! Room `engine/weighted`: a set as few conjunctions of constraints, for people to read and for proofs.
 //!
 //! # Idea
 //!
@@ -11,8 +11,17 @@
 use super::hull::{congruence, equalities, forms, values};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds, Term};
 
-/// More conjunctions than these nobody wants to read.
-const MOST_CASES: usize = 16;
+/// More numbers than these, of which none is another one and a constant, have no constraints on sums and differences.
+const MOST_PAIRED: usize = 10;
+
+/// What describes a set, or more than it.
+struct Hull {
+    constraints: Vec<Constraint>,
+    /// The vectors that satisfy them.
+    set: Ndd,
+    /// The numbers that are not other ones and a constant.
+    numbers: Vec<Column>,
+}
 
 /// A sum that compares with a constant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +41,8 @@ pub struct Cover<'c, 'a> {
     pub free: Column,
     /// Where a number stands among all: one that is determined by others is told in terms of those that stand before it.
     pub rank: &'c dyn Fn(Column) -> usize,
+    /// The most conjunctions.
+    pub most: usize,
 }
 
 impl Cover<'_, '_> {
@@ -40,13 +51,12 @@ impl Cover<'_, '_> {
         let mut done: Vec<(Vec<Constraint>, Ndd)> = Vec::new();
         let mut work = vec![self.store.and(set, self.universe)?];
         while let Some(set) = work.pop() {
-            let (constraints, hull) = self.constraints(&set)?;
-            if hull == set {
-                done.push((constraints, set));
+            let hull = self.hull(&set)?;
+            if hull.set == set {
+                done.push((hull.constraints, set));
                 continue;
             }
-            let parts =
-                if done.len() + work.len() + 2 > MOST_CASES { None } else { self.split(&set, &hull)? };
+            let parts = if done.len() + work.len() + 2 > self.most { None } else { self.split(&set, &hull)? };
             let Some([one, other]) = parts else { return Ok(None) };
             // The first part is described first.
             work.extend([other, one]);
@@ -64,9 +74,9 @@ impl Cover<'_, '_> {
             let mut found = None;
             for other in at + 1..cases.len() {
                 let both = self.store.or(&cases[at].1, &cases[other].1)?;
-                let (constraints, hull) = self.constraints(&both)?;
-                if hull == both {
-                    found = Some((other, constraints, both));
+                let hull = self.hull(&both)?;
+                if hull.set == both {
+                    found = Some((other, hull.constraints, both));
                     break;
                 }
             }
@@ -94,7 +104,7 @@ impl Cover<'_, '_> {
     }
 
     /// Constraints that all members of a set satisfy, simple ones first, and the vectors that satisfy them. It ends when only the members do.
-    fn constraints(&self, set: &Ndd) -> Result<(Vec<Constraint>, Ndd), Interrupted> {
+    fn hull(&self, set: &Ndd) -> Result<Hull, Interrupted> {
         let (mut list, mut hull) = (Vec::new(), self.universe.clone());
         let numbers = self.numbers(set);
         // Whether only members are left.
@@ -108,7 +118,7 @@ impl Cover<'_, '_> {
         };
         if set.is_empty() {
             add(Constraint { terms: Vec::new(), compare: Compare::Equal(1) })?;
-            return Ok((list, hull));
+            return Ok(Hull { constraints: list, set: hull, numbers });
         }
         let mut copies = Vec::new();
         for (terms, value) in equalities(self.store, set, &numbers)? {
@@ -120,7 +130,7 @@ impl Cover<'_, '_> {
             add(Constraint { terms, compare: Compare::Equal(value) })?;
         }
         let numbers: Vec<Column> = numbers.into_iter().filter(|number| !copies.contains(number)).collect();
-        for forms in forms(&numbers) {
+        for forms in forms(&numbers, MOST_PAIRED) {
             let shadow = forms.shadow(self.store, set)?;
             let mut is_done = false;
             for form in forms.sums {
@@ -139,7 +149,7 @@ impl Cover<'_, '_> {
                 break;
             }
         }
-        Ok((list, hull))
+        Ok(Hull { constraints: list, set: hull, numbers })
     }
 
     /// The constraints without those that the others imply; the simplest stay.
@@ -156,14 +166,11 @@ impl Cover<'_, '_> {
         Ok(list)
     }
 
-    /// Two parts of a set that is not described by its constraints, whose `hull` is larger.
-    fn split(&self, set: &Ndd, hull: &Ndd) -> Result<Option<[Ndd; 2]>, Interrupted> {
-        let beyond = self.store.minus(hull, set)?;
-        let mut numbers: Vec<Column> = [self.numbers(hull), self.numbers(set)].concat();
-        numbers.sort_unstable_by_key(|&column| (self.rank)(column));
-        numbers.dedup();
+    /// Two parts of a set that is not described by its constraints, whose hull is larger.
+    fn split(&self, set: &Ndd, hull: &Hull) -> Result<Option<[Ndd; 2]>, Interrupted> {
+        let beyond = self.store.minus(&hull.set, set)?;
         let mut best: Option<(usize, [Ndd; 2])> = None;
-        for forms in forms(&numbers) {
+        for forms in forms(&hull.numbers, MOST_PAIRED) {
             let shadow = forms.shadow(self.store, &beyond)?;
             for form in forms.sums {
                 let extremes = values(self.store, &shadow, &form, self.free)?.extremes();
@@ -196,7 +203,7 @@ mod tests {
     fn cases(of: impl Fn(&Ndds) -> Ndd) -> Option<Vec<Vec<Constraint>>> {
         let store = &Ndds::new(&|_| true);
         let (set, universe) = (of(store), &store.constant(true));
-        let cover = Cover { store, universe, free: 9, rank: &|column| column as usize };
+        let cover = Cover { store, universe, free: 9, rank: &|column| column as usize, most: 16 };
         let found = cover.cases(&set).unwrap();
         // However it is split, the cases describe the set.
         if let Some(found) = &found {

@@ -30,6 +30,9 @@ use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds, Term};
 use postbop_kit::pushdown::{Domain, Grown, Origin, Symbol, Transition};
 use std::rc::Rc;
 
+/// More numbers than these have no constraints on sums and differences.
+const MOST_PAIRED: usize = 6;
+
 /// More valuations of bits than these are not told apart.
 const MOST_CUBES: usize = 8;
 
@@ -192,7 +195,7 @@ impl Guess<'_> {
         for (terms, value) in equalities(store, both, numbers)? {
             hull = store.and(&hull, &store.linear(&terms, Compare::Equal(value))?)?;
         }
-        for forms in forms(numbers) {
+        for forms in forms(numbers, MOST_PAIRED) {
             let [old, both] = [old, both].map(|set| forms.shadow(store, set));
             let (old, both) = (old?, both?);
             for form in &forms.sums {

@@ -11,9 +11,6 @@
 
 use postbop_kit::ndd::{Column, Compare, Interrupted, Member, Ndd, Ndds, Term};
 
-/// More numbers than these have no constraints on sums and differences.
-const MOST_PAIRED: usize = 6;
-
 /// Sums of the same columns.
 pub struct Forms {
     /// The columns.
@@ -29,11 +26,11 @@ impl Forms {
     }
 }
 
-/// Each number, and the sum and the difference of each pair.
-pub fn forms(numbers: &[Column]) -> Vec<Forms> {
+/// Each number, and the sum and the difference of each pair, unless there are more numbers than `most`.
+pub fn forms(numbers: &[Column], most: usize) -> Vec<Forms> {
     let single = |&column: &Column| Forms { columns: vec![column], sums: vec![vec![(1, column)]] };
     let mut all: Vec<Forms> = numbers.iter().map(single).collect();
-    if numbers.len() <= MOST_PAIRED {
+    if numbers.len() <= most {
         for (at, &one) in numbers.iter().enumerate() {
             for &other in &numbers[at + 1..] {
                 let sums = [1, -1].map(|factor| vec![(1, one), (factor, other)]).into();

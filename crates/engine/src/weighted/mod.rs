@@ -58,7 +58,7 @@ use crate::verdict::{Stats, Why};
 use formula::Refused;
 use guess::{Guess, Guessing};
 use order::{Order, order};
-use postbop_ir::{Expr, Op, ProcId, Program, Proof, Task, Type};
+use postbop_ir::{Expr, Op, ProcId, Program, Proof, Proofs, Task, Type};
 use postbop_kit::ndd::Ndds;
 use postbop_kit::pushdown::{Automaton, Domain, Saturation, System, Transition, Watch};
 use registers::{Register, Registers};
@@ -70,6 +70,9 @@ use weight::{Calls, Relations, Stop, Weight};
 
 /// Diagrams are walked to a depth of a few calls for each slot.
 const MOST_SLOTS: u64 = 1000;
+
+/// Unless proofs are asked for, one may take this much work, and an eighth of what the search took.
+const LITTLE: u64 = 5_000;
 
 /// In programs with so many edges a few runs are made at random first.
 const MANY_EDGES: usize = 1000;
@@ -105,10 +108,21 @@ impl Engine for Weighted {
         let beat = |work| pulse.beat(work);
         let meter = Meter::new(budget, &beat);
         let share = Share { left: Cell::new(u64::MAX), meter: &meter };
-        let writing = Cell::new(false);
-        let may_write = || writing.get().then(|| budget.check_writing().is_ok());
-        let spend = |work| may_write().unwrap_or_else(|| share.goes_on(work));
-        let answer = Answer { task, budget, pulse: &pulse, meter: &meter, spend: &spend, writing: &writing };
+        let (writing, room) = (Cell::new(false), Cell::new(u64::MAX));
+        let may_write = |work: u64| {
+            room.set(room.get().saturating_sub(work));
+            writing.get().then(|| room.get() > 0 && budget.check_writing().is_ok())
+        };
+        let spend = |work| may_write(work).unwrap_or_else(|| share.goes_on(work));
+        let answer = Answer {
+            task,
+            budget,
+            pulse: &pulse,
+            meter: &meter,
+            spend: &spend,
+            writing: &writing,
+            room: &room,
+        };
         match has_integers(task.program) {
             true => {
                 if let Some(stats) = answer.by_luck() {
@@ -118,10 +132,10 @@ impl Engine for Weighted {
                     true => search.in_turns(&share),
                     false => search.exhaust(&meter),
                 };
-                answer.with(&Ndds::new(&spend), run, |_| None)
+                answer.with(&Ndds::new(&spend), run, |search| search.proof())
             }
             false => {
-                let goes_on = |bytes| may_write().unwrap_or_else(|| meter.allows(bytes));
+                let goes_on = |bytes| may_write(0).unwrap_or_else(|| meter.allows(bytes));
                 let prove = |search: &Search<Bdds>| search.proof(budget);
                 answer.with(&Bdds::new(goes_on), |search| search.exhaust(&meter), prove)
             }
@@ -151,6 +165,8 @@ struct Answer<'e> {
     spend: &'e dyn Fn(u64) -> bool,
     /// Whether traces are being written, for which there is some more room.
     writing: &'e Cell<bool>,
+    /// How much work there may still be while a proof is written.
+    room: &'e Cell<u64>,
 }
 
 impl Answer<'_> {
@@ -195,11 +211,15 @@ impl Answer<'_> {
         stopwatch.lap("search_us");
         let tells = may_tell(stopped.as_ref(), search.tracker.found(), meter.work(), budget);
         self.writing.set(tells);
-        if tells
-            && search.tracker.has_seen_all(stopped.as_ref())
-            && let Some(proof) = prove(&search)
-        {
-            pulse.proof(proof);
+        if tells && search.tracker.has_seen_all(stopped.as_ref()) {
+            if task.proofs != Proofs::Kept {
+                self.room.set(LITTLE + meter.work() / 8);
+            }
+            if let Some(proof) = prove(&search) {
+                pulse.proof(proof);
+            }
+            self.room.set(u64::MAX);
+            stopwatch.lap("proof_us");
         }
         let Search { exact, tracker, scopes, guesses, grown, .. } = search;
         if tells {
@@ -275,6 +295,8 @@ struct Search<'s, S: Sets> {
     /// Whether there are such cycles at all. Without them exact saturation ends, and guesses would be in its way.
     may_go_on_for_ever: bool,
     exact: Saturation<Weight<S::Set>>,
+    /// Saturation with guesses, if that was the end.
+    guessed: Option<Saturation<Weight<S::Set>>>,
     tracker: TargetTracker<Transition>,
     task: &'s Task<'s>,
     spend: &'s dyn Fn(u64) -> bool,
@@ -302,6 +324,7 @@ impl<'s, S: Sets> Search<'s, S> {
             heads,
             may_go_on_for_ever: cyclic,
             exact: start(model, model.program.main()),
+            guessed: None,
             tracker: TargetTracker::new(task),
             task,
             spend,
@@ -386,6 +409,7 @@ impl<'a> Search<'_, Ndds<'a>> {
         let closed = ended && self.tracker.open().all(|query| guessed.open().any(|other| other == query));
         if closed {
             self.tracker.doubt(&guessed);
+            self.guessed = Some(saturation);
         }
         closed
     }

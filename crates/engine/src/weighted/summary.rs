@@ -30,6 +30,8 @@ use std::rc::Rc;
 
 /// How many members are shown of a set that is not described.
 const MEMBERS: usize = 5;
+/// More conjunctions than these nobody wants to read.
+const MOST_CASES: usize = 16;
 /// So many turns more does exact saturation get when guesses have ended.
 const TURNS_MORE: u32 = 2;
 /// The most work that is spent on describing sets.
@@ -364,7 +366,7 @@ fn describe(
     }
     let place = |at: Column| places.iter().find(|(column, _)| *column == at).map_or(0, |(_, place)| *place);
     told.members = members(store, &set, &places)?;
-    let cases = Cover { store, universe: &universe, free, rank: &place }.cases(&set)?;
+    let cases = Cover { store, universe: &universe, free, rank: &place, most: MOST_CASES }.cases(&set)?;
     told.cases = cases.map(|cases| {
         let renamed = |constraint: Constraint| {
             let terms = constraint.terms.iter().map(|&(factor, at)| (factor, place(at) as Column));

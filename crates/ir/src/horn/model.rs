@@ -20,10 +20,10 @@ use super::make::Maker;
 use super::symbol::{Sort, Symbol};
 use crate::ids::{LocId, ProcId, Table, VarId};
 use crate::program::{Program, Scope};
-use crate::proof::{Node, Place, Proof, Ref};
+use crate::proof::{Compare, Node, Place, Proof, Ref};
 use crate::types::Type;
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::{Display, Formatter, Write};
 
 fn unfit<T>(why: impl Into<String>) -> Result<T, Failure> {
     Err(Failure::Unfit(why.into()))
@@ -53,7 +53,8 @@ pub fn write(
     let extra = mentions(program, proof, &sets)?;
     let interfaces = Interfaces::new(program, targets, &extra);
     let model = Model { program, proof, sets: &sets, interfaces: &interfaces };
-    writeln!(out, "(set-logic QF_BV)")?;
+    let has_sums = proof.nodes().iter().any(|node| matches!(node, Node::Sum(..)));
+    writeln!(out, "(set-logic {})", if has_sums { "ALL" } else { "QF_BV" })?;
     for proc in program.procs().ids().filter(|&proc| interfaces.is_used(proc)) {
         model.enters(proc, out)?;
     }
@@ -82,9 +83,18 @@ fn nodes(proof: &Proof, set: Ref) -> Vec<u32> {
 
 fn operands(node: &Node) -> &[Ref] {
     match node {
-        Node::Bit(..) => &[],
+        Node::Bit(..) | Node::Sum(..) => &[],
         Node::Ite(refs) => refs,
         Node::And(refs) => refs,
+    }
+}
+
+/// The places that a node itself speaks of.
+fn places(node: &Node) -> Vec<Place> {
+    match node {
+        Node::Bit(place, _) => vec![*place],
+        Node::Sum(terms, _) => terms.iter().map(|&(_, place)| place).collect(),
+        Node::Ite(_) | Node::And(_) => Vec::new(),
     }
 }
 
@@ -98,21 +108,22 @@ fn mentions(program: &Program, proof: &Proof, sets: &Table<LocId, Option<Ref>>) 
         let id = program.locs()[loc].proc;
         let proc = &program.procs()[id];
         for number in nodes(proof, set) {
-            let Node::Bit(place, _) = proof.nodes()[number as usize - 1] else { continue };
-            let (Place::Entry(var) | Place::Now(var)) = place else { continue };
-            match program.vars().get(var).map(|var| var.scope) {
-                Some(Scope::Global) => {
-                    extra.globals.insert((id, var));
-                    continue;
+            for place in places(&proof.nodes()[number as usize - 1]) {
+                let (Place::Entry(var) | Place::Now(var)) = place else { continue };
+                match program.vars().get(var).map(|var| var.scope) {
+                    Some(Scope::Global) => {
+                        extra.globals.insert((id, var));
+                        continue;
+                    }
+                    Some(Scope::Local(owner)) if owner == id => {}
+                    _ => return unfit(format!("the set at {loc} speaks of {var}, which is not there")),
                 }
-                Some(Scope::Local(owner)) if owner == id => {}
-                _ => return unfit(format!("the set at {loc} speaks of {var}, which is not there")),
-            }
-            let now = matches!(place, Place::Now(_));
-            if now && loc == proc.exit && changed[var] {
-                extra.left.insert(var);
-            } else if !proc.params().contains(&var) && (!now || loc == proc.entry || loc == proc.exit) {
-                extra.remembered.insert(var);
+                let now = matches!(place, Place::Now(_));
+                if now && loc == proc.exit && changed[var] {
+                    extra.left.insert(var);
+                } else if !proc.params().contains(&var) && (!now || loc == proc.entry || loc == proc.exit) {
+                    extra.remembered.insert(var);
+                }
             }
         }
     }
@@ -246,6 +257,7 @@ impl Model<'_> {
     ) -> Result<(), Failure> {
         let (word, refs) = match node {
             Node::Bit(place, bit) => return self.bit(*place, *bit, proc, slot, out),
+            Node::Sum(terms, compare) => return self.sum(terms, *compare, proc, slot, out),
             Node::And(refs) if refs.is_empty() => return Ok(out.write_str("true")?),
             Node::And(refs) => ("and", &refs[..]),
             Node::Ite(refs) => ("ite", &refs[..]),
@@ -258,6 +270,52 @@ impl Model<'_> {
         Ok(out.write_char(')')?)
     }
 
+    /// Where the value of a place is, and its type, if there is such a value.
+    fn slot(
+        &self,
+        place: Place,
+        proc: ProcId,
+        slot: &dyn Fn(Place) -> Option<Slot>,
+    ) -> Result<(Slot, Option<Type>), Failure> {
+        let Some(slot) = slot(place) else {
+            return unfit(format!("a set speaks of {place:?}, for which clauses have no place"));
+        };
+        let ty = match slot.var() {
+            Some(var) => Some(self.program.vars()[var].ty),
+            None => self.program.procs()[proc].results.get(slot.number()).copied(),
+        };
+        Ok((slot, ty))
+    }
+
+    fn sum(
+        &self,
+        terms: &[(i64, Place)],
+        compare: Compare,
+        proc: ProcId,
+        slot: &dyn Fn(Place) -> Option<Slot>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let is_congruence = matches!(compare, Compare::Congruent(..));
+        let word = if matches!(compare, Compare::AtMost(_)) { "<=" } else { "=" };
+        write!(out, "({word} {}(+ 0", if is_congruence { "(mod " } else { "" })?;
+        for &(factor, place) in terms {
+            let (slot, ty) = self.slot(place, proc, slot)?;
+            if ty != Some(Type::Integer) {
+                return unfit(format!("a sum of {place:?}, which is no unbounded integer"));
+            }
+            write!(out, " (* {} ", Whole(factor))?;
+            slot.write(self.program, out)?;
+            out.write_char(')')?;
+        }
+        match compare {
+            Compare::AtMost(number) | Compare::Equal(number) => write!(out, ") {})", Whole(number))?,
+            Compare::Congruent(rest, modulus) => {
+                write!(out, ") {modulus}) {})", rest.rem_euclid(modulus))?;
+            }
+        }
+        Ok(())
+    }
+
     fn bit(
         &self,
         place: Place,
@@ -266,13 +324,7 @@ impl Model<'_> {
         slot: &dyn Fn(Place) -> Option<Slot>,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let Some(slot) = slot(place) else {
-            return unfit(format!("a set speaks of {place:?}, for which clauses have no place"));
-        };
-        let ty = match slot.var() {
-            Some(var) => Some(self.program.vars()[var].ty),
-            None => self.program.procs()[proc].results.get(slot.number()).copied(),
-        };
+        let (slot, ty) = self.slot(place, proc, slot)?;
         match ty {
             Some(Type::Bool) if bit == 0 => slot.write(self.program, out)?,
             Some(Type::Uint(bits) | Type::Int(bits)) if bit < bits => {
@@ -283,6 +335,18 @@ impl Model<'_> {
             _ => return unfit(format!("bit {bit} of {place:?} does not exist")),
         }
         Ok(())
+    }
+}
+
+/// A number as terms of SMT-LIB are written.
+struct Whole(i64);
+
+impl Display for Whole {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            number @ 0.. => write!(f, "{number}"),
+            number => write!(f, "(- {})", number.unsigned_abs()),
+        }
     }
 }
 

@@ -12,6 +12,9 @@
 //! bit result 0 4                        node 4
 //! and 3 !4                              node 5
 //! bit exit v3 0                         node 6: of the value of v3 when its procedure returns
+//! sum 2 now v4 -1 entry v5 <= 7         node 7: of unbounded integers, twice v4 less v5 at entry
+//! sum 1 result 1 = 0                    node 8
+//! sum 1 now v4 = 1 mod 3                node 9: v4 is 1, or differs from 1 by a multiple of 3
 //! set l0 true
 //! set l4 !5
 //! ```
@@ -19,7 +22,7 @@
 //! Nodes are numbered in their order, from 1, and refer to earlier ones only: whatever a file says, what is read takes room in proportion to the file,
 //! and is walked through without recursion. A location that is not named has no set.
 
-use super::{Node, Place, Proof, Ref};
+use super::{Compare, Node, Place, Proof, Ref};
 use crate::ids::{Id, LocId, Table};
 use crate::program::Program;
 use crate::text::{ParseError, Words, fingerprint, quoted};
@@ -50,10 +53,16 @@ fn items(certificate: &Certificate, out: &mut String) -> std::fmt::Result {
         |refs: &[Ref], out: &mut String| refs.iter().try_for_each(|&to| write!(out, " {}", name(to)));
     for node in certificate.proof.nodes() {
         match node {
-            Node::Bit(Place::Entry(var), bit) => write!(out, "bit entry {var} {bit}")?,
-            Node::Bit(Place::Now(var), bit) => write!(out, "bit now {var} {bit}")?,
-            Node::Bit(Place::Exit(var), bit) => write!(out, "bit exit {var} {bit}")?,
-            Node::Bit(Place::Result(at), bit) => write!(out, "bit result {at} {bit}")?,
+            Node::Bit(place, bit) => write!(out, "bit {} {bit}", named(*place))?,
+            Node::Sum(terms, compare) => {
+                out.push_str("sum");
+                terms.iter().try_for_each(|&(factor, place)| write!(out, " {factor} {}", named(place)))?;
+                match compare {
+                    Compare::AtMost(most) => write!(out, " <= {most}")?,
+                    Compare::Equal(value) => write!(out, " = {value}")?,
+                    Compare::Congruent(rest, modulus) => write!(out, " = {rest} mod {modulus}")?,
+                }
+            }
             Node::Ite(refs) => {
                 out.push_str("ite");
                 listed(refs, out)?;
@@ -67,6 +76,15 @@ fn items(certificate: &Certificate, out: &mut String) -> std::fmt::Result {
     }
     let sets = certificate.proof.sets.pairs().filter_map(|(loc, set)| Some((loc, (*set)?)));
     sets.into_iter().try_for_each(|(loc, set)| writeln!(out, "set {loc} {}", name(set)))
+}
+
+fn named(place: Place) -> String {
+    match place {
+        Place::Entry(var) => format!("entry {var}"),
+        Place::Now(var) => format!("now {var}"),
+        Place::Exit(var) => format!("exit {var}"),
+        Place::Result(at) => format!("result {at}"),
+    }
 }
 
 fn name(to: Ref) -> String {
@@ -115,16 +133,11 @@ fn item(
     match words.plain()? {
         "property" => properties.push(words.string()?),
         "bit" => {
-            let place = match words.plain()? {
-                "entry" => Place::Entry(words.id("v")?),
-                "now" => Place::Now(words.id("v")?),
-                "exit" => Place::Exit(words.id("v")?),
-                "result" => Place::Result(words.number()?.try_into().map_err(|_| "no such result")?),
-                other => return Err(format!("`{other}` is not a place")),
-            };
+            let place = place(words)?;
             let bit = words.number()?.try_into().map_err(|_| "no such bit")?;
             nodes.push(Node::Bit(place, bit));
         }
+        "sum" => nodes.push(sum(words)?),
         "ite" => {
             let mut next = || reference(words, nodes.len());
             let refs = [next()?, next()?, next()?];
@@ -155,6 +168,39 @@ fn item(
     }
 }
 
+fn place(words: &mut Words) -> Result<Place, String> {
+    Ok(match words.plain()? {
+        "entry" => Place::Entry(words.id("v")?),
+        "now" => Place::Now(words.id("v")?),
+        "exit" => Place::Exit(words.id("v")?),
+        "result" => Place::Result(words.number()?.try_into().map_err(|_| "no such result")?),
+        other => return Err(format!("`{other}` is not a place")),
+    })
+}
+
+/// Factors and places, then what their sum is compared with.
+fn sum(words: &mut Words) -> Result<Node, String> {
+    let number = |word: &str| word.parse::<i64>().map_err(|_| format!("`{word}` is not a number"));
+    let mut terms = Vec::new();
+    loop {
+        let compare = match words.plain()? {
+            "<=" => Compare::AtMost(number(words.plain()?)?),
+            "=" => {
+                let value = number(words.plain()?)?;
+                match words.peek() {
+                    None => Compare::Equal(value),
+                    Some(_) => Compare::Congruent(value, number(words.after("mod")?.plain()?)?),
+                }
+            }
+            factor => {
+                terms.push((number(factor)?, place(words)?));
+                continue;
+            }
+        };
+        return Ok(Node::Sum(terms.into(), compare));
+    }
+}
+
 /// A reference to one of so many nodes.
 fn reference(words: &mut Words, nodes: usize) -> Result<Ref, String> {
     let word = words.plain()?;
@@ -176,6 +222,7 @@ mod tests {
     use super::*;
     use crate::ids::VarId;
     use crate::proof::Maker;
+    use crate::types::Type;
     use crate::value::Value;
 
     const PROGRAM: &str = "postbop-ir 1\nproc p0 \"main\" params 0 results ( int<3> ) entry l0 exit l1 at 0..0\n\
@@ -186,10 +233,15 @@ mod tests {
         let program = crate::text::parse(PROGRAM).unwrap();
         let mut maker = Maker::default();
         let g = VarId(0);
-        let same = maker.same(Place::Entry(g), Place::Now(g), 3);
-        let result = maker.equals(Place::Result(0), 3, Value::new(-2));
-        let left = maker.same(Place::Exit(g), Place::Now(g), 3);
-        let exit = maker.or(vec![same, !result, !left]);
+        let ty = Type::Int(3);
+        let same = maker.same(Place::Entry(g), Place::Now(g), ty);
+        let result = maker.equals(Place::Result(0), ty, Value::new(-2));
+        let left = maker.same(Place::Exit(g), Place::Now(g), ty);
+        // Whether a variable is an integer without bounds is for the checker to see.
+        let sums = [Compare::AtMost(-7), Compare::Equal(i64::MIN), Compare::Congruent(1, 3)];
+        let sums = sums.map(|compare| maker.sum([(2, Place::Now(g)), (-1, Place::Result(0))], compare));
+        let all = [&[same, !result, !left][..], &sums].concat();
+        let exit = maker.or(all);
         let sets = [Some(same), Some(exit), None].into_iter().collect();
         let properties = vec!["label \"a\"\nb".to_owned(), "assert:9".to_owned()];
         (program, Certificate { properties, proof: maker.finish(sets) })
@@ -222,6 +274,14 @@ mod tests {
         assert_eq!(wrong("bit now v0 0", "and 99999999999999999999"), first + 1);
         assert_eq!(wrong("bit now v0 0", "ite 1 1"), first + 1);
         assert_eq!(wrong("bit now v0 0", "ite 1 1 1 1"), first + 1);
+        let sums = text.lines().position(|line| line.starts_with("sum")).unwrap() + 1;
+        assert_eq!(wrong("<= -7", "< -7"), sums);
+        assert_eq!(wrong("<= -7", "<= -7 0"), sums);
+        assert_eq!(wrong("<= -7", "<= 9223372036854775808"), sums);
+        assert_eq!(wrong("sum 2 now v0", "sum 2 now"), sums);
+        assert_eq!(wrong("mod 3", "mod"), sums + 2);
+        let flaw = parse(&program, &text.replace("mod 3", "mod 0")).unwrap().proof.flaw(&program);
+        assert!(flaw.is_some_and(|flaw| flaw.contains("modulus")));
         let sets = text.lines().position(|line| line.starts_with("set")).unwrap() + 1;
         assert_eq!(wrong("set l0", "set l7"), sets);
         assert_eq!(wrong("set l1", "set l0"), sets + 1);

@@ -48,6 +48,7 @@ pub use member::Member;
 
 use rustc_hash::FxHashSet as HashSet;
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// A number that stands for one of the integers, or bits, of the vectors. Columns are read in their order.
@@ -124,6 +125,12 @@ impl PartialEq for Ndd {
 }
 
 impl Eq for Ndd {}
+
+impl Hash for Ndd {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Rc::as_ptr(&self.0).hash(state);
+    }
+}
 
 impl Ndd {
     /// Whether no vector is in the set.
