@@ -115,12 +115,14 @@ pub fn engines() -> &'static [&'static dyn Engine] {
     ]
 }
 
-/// The names of the engines that write a proof of whatever holds of a sequential program without unbounded integers. (`sat:qbf` writes one where
+/// The names of the engines that write a proof of whatever holds of a sequential program without unbounded integers. (`sat:qbf` and `sat:universal` write one where
 /// that does not take too much.)
-pub const PROVERS: [&str; 8] = [
+pub const PROVERS: [&str; 10] = [
     "explicit",
     "summary",
     "sat",
+    "sat:qbf",
+    "sat:universal",
     "weighted",
     "fixpoint",
     "fixpoint:summary",

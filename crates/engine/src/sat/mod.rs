@@ -69,6 +69,10 @@ pub enum Mode {
     Universal,
 }
 
+/// Lemmas that are only for a proof may take so many times the work of the search, and this much.
+const TIMES_FOR_LEMMAS: u64 = 16;
+const LEAST_FOR_LEMMAS: u64 = 1 << 20;
+
 /// The engine: its name, and how it works.
 pub struct Sat(pub &'static str, pub Mode);
 
@@ -125,10 +129,11 @@ impl Engine for Sat {
         };
         stopwatch.lap("search_us");
         if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
-            if tracker.has_seen_all(stopped.as_ref())
-                && let Some(proof) = finder.proof(task, budget)
-            {
-                Listener::proof(&mut &pulse, proof);
+            if tracker.has_seen_all(stopped.as_ref()) {
+                let own = finder.proof(task, budget);
+                let others = || (self.1 != Mode::Pdr).then(|| lemmas(&open, &regions, budget, meter.work()));
+                let proof = own.or_else(|| others().flatten());
+                proof.into_iter().for_each(|proof| Listener::proof(&mut &pulse, proof));
             }
             let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
@@ -142,6 +147,22 @@ impl Engine for Sat {
         stats.add("work", meter.work());
         stats.extend(stopwatch.laps());
         stats
+    }
+}
+
+/// What a mode has found may have no form as a proof: a universal summary has none, and large functions of choices have none that is small. Then lemmas may show that nothing else is to be found, if proofs
+/// are asked for, and the work stays within some times that of the search.
+fn lemmas(open: &Open, regions: &Regions, budget: &Budget, work: u64) -> Option<Proof> {
+    if open.task.proofs != Proofs::Kept {
+        return None;
+    }
+    let budget = budget.alone().with_effort(LEAST_FOR_LEMMAS.max(work.saturating_mul(TIMES_FOR_LEMMAS)));
+    let meter = Meter::new(&budget, &|_| {});
+    let mut search = Search::new(regions, open.unreached(), &meter);
+    search.lemmas_wanted = true;
+    match search.run() {
+        Ok(None) => search.proof(),
+        Ok(Some(_)) | Err(_) => None,
     }
 }
 
@@ -271,6 +292,12 @@ impl<'a> Open<'a> {
 
     fn targets(&self) -> HashSet<LocId> {
         self.queries.keys().copied().collect()
+    }
+
+    /// The targets of queries that are still open.
+    fn unreached(&self) -> HashSet<LocId> {
+        let open = |queries: &Vec<usize>| queries.iter().any(|&query| !self.reached[query]);
+        self.queries.iter().filter(|(_, queries)| open(queries)).map(|(&loc, _)| loc).collect()
     }
 
     /// Notes that a target was reached; returns those that nothing asks for any more.

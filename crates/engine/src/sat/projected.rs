@@ -17,7 +17,7 @@
 //!
 //! Where nothing calls `main`, path edges of it were compared without their entries, and its sets say nothing of these.
 //!
-//! A loop in a universal summary has no path edges that were compared, and what comes to its head in all rounds together is not closed in every program; so where there is such a summary there is no proof.
+//! A loop in a universal summary has no path edges that were compared, and what comes to its head in all rounds together is not closed in every program; so where there is such a summary there is no proof of this form. Lemmas may be one ([`super`]).
 //!
 //! # Cost
 //!
