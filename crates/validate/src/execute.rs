@@ -141,7 +141,7 @@ impl<'a> Executor<'a> {
             |bit: u8| near.iter().find_map(|&place| self.ranks.get(&(place, bit))).map_or(0, |&rank| rank);
         let value = match ty.bits() {
             Some(width) => Symbolic::Bits((0..width).map(|bit| self.gates.input(rank(bit))).collect()),
-            None => Symbolic::Number(self.numbers.fresh()),
+            None => Symbolic::Number(self.numbers.fresh().into()),
         };
         self.inputs.insert(source, value.clone());
         value
@@ -151,7 +151,7 @@ impl<'a> Executor<'a> {
     pub fn any(&mut self, ty: Type) -> Symbolic {
         match ty.bits() {
             Some(width) => Symbolic::Bits((0..width).map(|_| self.gates.input(0)).collect()),
-            None => Symbolic::Number(self.numbers.fresh()),
+            None => Symbolic::Number(self.numbers.fresh().into()),
         }
     }
 
@@ -425,7 +425,7 @@ impl<'a> Executor<'a> {
             let value = match op {
                 Op::Const(ty, value) => match ty.bits() {
                     Some(width) => (ty, Symbolic::Bits(constant(width, value))),
-                    None => (ty, Symbolic::Number(Affine::constant(value.get().into()))),
+                    None => (ty, Symbolic::Number(Affine::constant(value.get().into()).into())),
                 },
                 Op::Var(var) => (self.program.vars()[var].ty, self.value(proc, run, var)),
                 Op::Next(var) => {

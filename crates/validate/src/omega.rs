@@ -23,7 +23,7 @@
 use crate::affine::{Affine, Terms, Unknown};
 use std::collections::{BTreeMap, HashMap};
 
-/// More inequalities than these, or numbers to try, are given up.
+/// More inequalities than these, and more problems instead of one, are given up.
 const MOST_ROWS: usize = 1 << 12;
 const MOST_CASES: i128 = 1 << 8;
 
@@ -242,7 +242,7 @@ impl Problem {
         for low in lower {
             let a = low.factor(unknown);
             let last = sized(a.checked_mul(b))?.checked_sub(a + b).ok_or(Halt::GivenUp)?.div_euclid(b);
-            if last > MOST_CASES {
+            if last.saturating_add(all.len() as i128) > MOST_CASES {
                 return Err(Halt::GivenUp);
             }
             for close in 0..=last {

@@ -4,6 +4,7 @@ use crate::affine::Affine;
 use crate::execute::Executor;
 use crate::gates::{Bits, Lit};
 use postbop_ir::{Op, Type};
+use std::rc::Rc;
 
 /// What a variable has: a function for each bit, or, if it is an unbounded integer, a function of others.
 #[derive(Clone)]
@@ -11,7 +12,7 @@ pub enum Symbolic {
     /// Bits, the least significant first.
     Bits(Bits),
     /// An unbounded integer.
-    Number(Affine),
+    Number(Rc<Affine>),
 }
 
 impl Symbolic {
@@ -33,7 +34,7 @@ impl Executor<'_> {
                 Symbolic::Bits(bits.collect())
             }
             (Symbolic::Number(a), Symbolic::Number(b)) => {
-                Symbolic::Number(self.numbers.choose(&mut self.gates, condition, a, b))
+                Symbolic::Number(self.numbers.choose(&mut self.gates, condition, a, b).into())
             }
             _ => unreachable!("both are of one type"),
         }
@@ -83,7 +84,7 @@ impl Executor<'_> {
             // A product of two unknowns.
             _ => None,
         };
-        (Type::Integer, Symbolic::Number(self.numbers.affine(value)))
+        (Type::Integer, Symbolic::Number(self.numbers.affine(value).into()))
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Constraint {
     pub compare: Compare,
 }
 
+/// Constraints, and the set that they describe.
+pub type Part = (Vec<Constraint>, Ndd);
+
 /// Describes sets of vectors of numbers.
 pub struct Cover<'c, 'a> {
     pub store: &'c Ndds<'a>,
@@ -46,9 +49,18 @@ pub struct Cover<'c, 'a> {
 }
 
 impl Cover<'_, '_> {
-    /// Conjunctions that together describe a set; none if they would be many.
+    /// Conjunctions that together describe a set, as few and as short as is easily found; none if they would be many.
     pub fn cases(&self, set: &Ndd) -> Result<Option<Vec<Vec<Constraint>>>, Interrupted> {
-        let mut done: Vec<(Vec<Constraint>, Ndd)> = Vec::new();
+        let Some(mut parts) = self.parts(set)? else { return Ok(None) };
+        // Where there is no work left for that, there are more cases than there might be.
+        let _ = self.unite(&mut parts);
+        let trimmed = parts.into_iter().map(|(constraints, set)| self.trimmed(constraints, &set));
+        trimmed.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Parts that together are a set, each with constraints that describe it; none if they would be many.
+    pub fn parts(&self, set: &Ndd) -> Result<Option<Vec<Part>>, Interrupted> {
+        let mut done = Vec::new();
         let mut work = vec![self.store.and(set, self.universe)?];
         while let Some(set) = work.pop() {
             let hull = self.hull(&set)?;
@@ -61,14 +73,11 @@ impl Cover<'_, '_> {
             // The first part is described first.
             work.extend([other, one]);
         }
-        // Where there is no work left for that, there are more cases than there might be.
-        let _ = self.unite(&mut done);
-        let trimmed = done.into_iter().map(|(constraints, set)| self.trimmed(constraints, &set));
-        trimmed.collect::<Result<_, _>>().map(Some)
+        Ok(Some(done))
     }
 
     /// Makes one case of two as long as one conjunction describes both.
-    fn unite(&self, cases: &mut Vec<(Vec<Constraint>, Ndd)>) -> Result<(), Interrupted> {
+    fn unite(&self, cases: &mut Vec<Part>) -> Result<(), Interrupted> {
         let mut at = 0;
         while at < cases.len() {
             let mut found = None;

@@ -148,15 +148,15 @@ impl Numerals<'_, '_> {
         };
         let free = column(self.registers.slots(), Time::Old);
         let cover = Cover { store: self.store, universe: &self.nothing, free, rank: &rank, most: MOST_CASES };
-        let Some(cases) = cover.cases(set)? else { return Ok(None) };
-        let mut any = Vec::with_capacity(cases.len());
-        for case in cases {
+        let Some(parts) = cover.parts(set)? else { return Ok(None) };
+        let mut any = Vec::with_capacity(parts.len());
+        for (constraints, _) in parts {
             let of = |(factor, column): (i64, Column)| (factor, meanings[&column].0);
             let constraint = |Constraint { terms, compare }: Constraint| {
                 let terms: Vec<(i64, Place)> = terms.into_iter().map(of).collect();
                 maker.sum(terms, compared(compare))
             };
-            let all = case.into_iter().map(constraint).collect();
+            let all = constraints.into_iter().map(constraint).collect();
             any.push(maker.and(all));
         }
         Ok(Some(maker.or(any)))
