@@ -6,7 +6,7 @@ pub type Unknown = u32;
 /// Unknowns with their factors, in the order of the unknowns.
 pub type Terms = Vec<(Unknown, i128)>;
 
-/// Unknowns, each times a factor, and a constant. Numbers that do not fit 128 bits are refused: then an operation has no value.
+/// Unknowns, each times a factor, and a constant. Numbers that do not fit 128 bits, and the least one that does, are refused: then an operation has no value. So every number has a negative.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Affine {
     /// In the order of the unknowns, each once; no factor is zero.
@@ -65,12 +65,12 @@ impl Affine {
             };
             let own = left.next_if(|term| term.0 == next).map_or(0, |term| term.1);
             let more = right.next_if(|term| term.0 == next).map_or(0, |term| term.1);
-            let sum = own.checked_add(more.checked_mul(factor)?)?;
+            let sum = sized(own.checked_add(more.checked_mul(factor)?)?)?;
             if sum != 0 {
                 terms.push((next, sum));
             }
         }
-        let constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        let constant = sized(self.constant.checked_add(other.constant.checked_mul(factor)?)?)?;
         Some(Affine { terms, constant })
     }
 
@@ -98,8 +98,13 @@ impl Affine {
         for &(unknown, factor) in &self.terms {
             sum = sum.checked_add(factor.checked_mul(of(unknown))?)?;
         }
-        Some(sum)
+        sized(sum)
     }
+}
+
+/// A number that has a negative.
+fn sized(number: i128) -> Option<i128> {
+    (number != i128::MIN).then_some(number)
 }
 
 fn greatest_divisor(mut a: i128, mut b: i128) -> i128 {

@@ -154,7 +154,7 @@ impl<'a, 'g> Checker<'a, 'g> {
         let proc = self.program.locs()[loc].proc;
         // At the exit results are arbitrary too.
         let types = &self.program.procs()[proc].results;
-        let results: Vec<Symbolic> = types.iter().map(|ty| self.executor.any(*ty)).collect();
+        let results: Vec<Symbolic> = types.iter().map(|ty| self.executor.any(*ty, |_| 0)).collect();
         let run = Run::default();
         let meaning = match self.program.is_exit(loc) {
             true => Meaning::Returned(&run, &results),
@@ -311,7 +311,9 @@ impl<'a, 'g> Checker<'a, 'g> {
             return Ok(());
         }
         if self.executor.numbers.is_refused() {
-            return Err(Stop::Unknown("integers are multiplied with each other, or too large".into()));
+            return Err(Stop::Unknown(
+                "the program multiplies two unbounded integers, or a number does not fit 128 bits".into(),
+            ));
         }
         let mut question = self.executor.question(all);
         let values = loop {
@@ -325,7 +327,9 @@ impl<'a, 'g> Checker<'a, 'g> {
             match numbers.judge(gates, &mut question, &|lit| self.solver.value(lit), &mut goes_on) {
                 Verdict::Values(values) => break values,
                 Verdict::Impossible => {}
-                Verdict::Unknown => return Err(Stop::Unknown("linear constraints are too hard".into())),
+                Verdict::Unknown => {
+                    return Err(Stop::Unknown("linear constraints on integers take too much work".into()));
+                }
             }
         };
         let from = run.map_or(to, |(runs, _)| runs.start);

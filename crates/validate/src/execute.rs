@@ -139,18 +139,16 @@ impl<'a> Executor<'a> {
         let near = self.near(source);
         let rank =
             |bit: u8| near.iter().find_map(|&place| self.ranks.get(&(place, bit))).map_or(0, |&rank| rank);
-        let value = match ty.bits() {
-            Some(width) => Symbolic::Bits((0..width).map(|bit| self.gates.input(rank(bit))).collect()),
-            None => Symbolic::Number(self.numbers.fresh().into()),
-        };
+        let ranks: Vec<u32> = (0..ty.bits().unwrap_or(0)).map(rank).collect();
+        let value = self.any(ty, |bit| ranks[bit as usize]);
         self.inputs.insert(source, value.clone());
         value
     }
 
-    /// A value of which nothing is known.
-    pub fn any(&mut self, ty: Type) -> Symbolic {
+    /// A value of which nothing is known, whose bits have these ranks.
+    pub fn any(&mut self, ty: Type, rank: impl Fn(u8) -> u32) -> Symbolic {
         match ty.bits() {
-            Some(width) => Symbolic::Bits((0..width).map(|_| self.gates.input(0)).collect()),
+            Some(width) => Symbolic::Bits((0..width).map(|bit| self.gates.input(rank(bit))).collect()),
             None => Symbolic::Number(self.numbers.fresh().into()),
         }
     }

@@ -12,12 +12,12 @@ use crate::omega::{Found, Problem};
 use postbop_ir::proof::Compare;
 use std::collections::{HashMap, HashSet};
 
-/// A constraint on a sum of unknowns. The first factor is positive, and all have nothing in common.
+/// A constraint on a sum of unknowns.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Atom {
-    /// It is at most this number.
+    /// It is at most this number. The first factor is positive, and no number but 1 divides all of them.
     AtMost(Terms, i128),
-    /// This many are left when it is divided by the second number.
+    /// This is the remainder when it is divided by the second number, which is greater than every factor.
     Rest(Terms, i128, i128),
 }
 
@@ -68,13 +68,15 @@ impl Numbers {
         Affine::unknown(self.unknowns - 1)
     }
 
-    /// An affine function; anything if there is none. Then nothing can be said any more.
+    /// An affine function; if there is none, an integer of which nothing is known. What is impossible with any integer there is impossible; what is possible may not be.
     pub fn affine(&mut self, value: Option<Affine>) -> Affine {
-        self.refused |= value.is_none();
-        value.unwrap_or_default()
+        value.unwrap_or_else(|| {
+            self.refused = true;
+            self.fresh()
+        })
     }
 
-    /// Whether nothing can be said.
+    /// Whether some integer is not the one that the program computes.
     pub fn is_refused(&self) -> bool {
         self.refused
     }
@@ -93,7 +95,7 @@ impl Numbers {
     pub fn at_most(&mut self, gates: &mut Gates, function: &Affine, most: i128) -> Lit {
         let Some(most) = most.checked_sub(function.rest()) else {
             self.refused = true;
-            return Lit::FALSE;
+            return gates.input(0);
         };
         let divisor = function.divisor();
         if divisor == 0 {
@@ -103,8 +105,8 @@ impl Numbers {
         let flip = function.terms()[0].1 < 0;
         let divisor = if flip { -divisor } else { divisor };
         let terms = function.terms().iter().map(|&(at, factor)| (at, factor / divisor)).collect();
-        // -s <= n, if not s <= -n - 1.
-        self.atom(gates, Atom::AtMost(terms, if flip { -most - 1 } else { most })).flip(flip)
+        // -s <= n, if not s <= -n - 1, which is the complement of n.
+        self.atom(gates, Atom::AtMost(terms, if flip { !most } else { most })).flip(flip)
     }
 
     /// That a function is zero.

@@ -28,7 +28,7 @@ impl<'w> Search<'_, Bdds<'w>> {
     /// What was found, when nothing else is to be found; none if that is not wanted, or takes too much.
     pub fn proof(&self, budget: &Budget) -> Option<Proof> {
         let mut writers: HashMap<ProcId, Writer> = HashMap::default();
-        self.told(&mut |set, proc, meanings, maker| {
+        self.proof_by(&mut |set, proc, meanings, maker| {
             let writer = writers.entry(proc).or_insert_with(|| Writer::new(meanings.clone()));
             self.model.store().written(*set, writer, maker, budget)
         })
@@ -41,10 +41,10 @@ impl<'a> Search<'_, Ndds<'a>> {
         let mut numerals = Numerals {
             store: self.model.store(),
             registers: &self.model.registers,
-            nothing: self.model.store().constant(true),
+            everything: self.model.store().constant(true),
             known: HashMap::default(),
         };
-        self.told(&mut |set, _, meanings, maker| numerals.set(set, meanings, maker).ok().flatten())
+        self.proof_by(&mut |set, _, meanings, maker| numerals.set(set, meanings, maker).ok().flatten())
     }
 }
 
@@ -52,7 +52,8 @@ impl<'a> Search<'_, Ndds<'a>> {
 type Write<'f, T> = &'f mut dyn FnMut(&T, ProcId, &Meanings, &mut Maker) -> Option<proof::Ref>;
 
 impl<S: Sets> Search<'_, S> {
-    fn told(&self, write: Write<S::Set>) -> Option<Proof> {
+    /// What was found, each set as `write` writes it.
+    fn proof_by(&self, write: Write<S::Set>) -> Option<Proof> {
         let (model, program) = (self.model, self.model.program);
         let saturation = self.guessed.as_ref().unwrap_or(&self.exact);
         let found = saturation.automaton.transitions();
@@ -94,7 +95,7 @@ impl<S: Sets> Search<'_, S> {
 struct Numerals<'n, 'a> {
     store: &'n Ndds<'a>,
     registers: &'n Registers,
-    nothing: Ndd,
+    everything: Ndd,
     known: HashMap<Ndd, proof::Ref>,
 }
 
@@ -147,7 +148,8 @@ impl Numerals<'_, '_> {
             (time as usize) << 32 | slot as usize
         };
         let free = column(self.registers.slots(), Time::Old);
-        let cover = Cover { store: self.store, universe: &self.nothing, free, rank: &rank, most: MOST_CASES };
+        let cover =
+            Cover { store: self.store, universe: &self.everything, free, rank: &rank, most: MOST_CASES };
         let Some(parts) = cover.parts(set)? else { return Ok(None) };
         let mut any = Vec::with_capacity(parts.len());
         for (constraints, _) in parts {

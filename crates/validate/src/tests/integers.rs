@@ -1,8 +1,8 @@
 //! Room `validate`: proofs about unbounded integers, by hand.
 
 use crate::{Answer, validate};
-use postbop_ir::proof::{Compare, Maker, Place, Proof, parse};
-use postbop_ir::{LocId, Table, VarId, text};
+use postbop_ir::proof::{Compare, Maker, Place, Proof, Ref, parse};
+use postbop_ir::{LocId, VarId, text};
 
 /// f returns twice its parameter, if that is not negative, by calling itself; `main` counts up x and, twice as fast, y, and calls f with x. l6 is for y that is not what f returns.
 const INTEGERS: &str = r#"postbop-ir 1
@@ -100,9 +100,21 @@ fn sums_are_of_integers_without_bounds() {
     let sets = naive.program.locs().ids().map(|_| Some(sum)).collect();
     let answer = validate(&naive.program, &maker.finish(sets), &[], &|_| true);
     assert!(matches!(answer, Answer::CannotTell(ref why) if why.contains("not there")), "{answer:?}");
-    // A product of two integers has no affine function.
-    let program = text::parse(&INTEGERS.replace("(add:int v1 2:int)", "(mul:int v1 v0)")).unwrap();
-    let none = Proof::new(Vec::new(), Table::filled(program.locs().len(), None));
-    let answer = validate(&program, &none, &[LocId(6)], &|_| true);
-    assert!(matches!(answer, Answer::CannotTell(_)), "{answer:?}");
+}
+
+/// A product of two integers has no affine function: nothing may be concluded from what stands in its place.
+#[test]
+fn products_of_integers_are_not_decided() {
+    for condition in
+        ["(eq (mul:int v0 v1) 6:int)", "(not (eq (mul:int v0 v1) 0:int))", "(lt (mul:int v0 v0) 0:int)"]
+    {
+        let assumed = format!("edge l0 l6 at 0..0 assume {condition}\nedge l0 l4");
+        let source = INTEGERS.replace("edge l0 l4", &assumed).replace("(not (eq v1 v2))", "false");
+        let program = text::parse(&source).unwrap();
+        // Everything is said to be reached but the target of the product.
+        let sets = program.locs().ids().map(|loc| Some(if loc == LocId(6) { Ref::FALSE } else { Ref::TRUE }));
+        let proof = Proof::new(Vec::new(), sets.collect());
+        let answer = validate(&program, &proof, &[LocId(6)], &|_| true);
+        assert!(matches!(answer, Answer::CannotTell(_)), "{condition}: {answer:?}");
+    }
 }
