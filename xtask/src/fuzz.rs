@@ -44,6 +44,10 @@ pub const PATIENCE: Duration = Duration::from_millis(40);
 /// derive of one.
 pub const LONG_PATIENCE: Duration = Duration::from_millis(400);
 const LONG_JUDGE_LIMIT: usize = 400_000;
+/// Modes of `sat` that keep all choices of a run as inputs of functions, which may grow very large on a small program, and
+/// how long one of them may take for it.
+const GROWING: [&str; 2] = ["sat:qbf", "sat:universal"];
+const PATIENCE_WHILE_GROWING: Duration = Duration::from_secs(10);
 /// How long a failing program is made smaller.
 const SHRINK_TIME: Duration = Duration::from_secs(120);
 /// What the name of an engine is followed by when it was asked for shortest traces.
@@ -144,8 +148,8 @@ impl Kind {
     }
 }
 
-/// How much is spent on a sequential program: the most facts that the oracle may derive, and how long an engine may take,
-/// which is for ever if no time is given; and the engine, if only one is to be asked.
+/// How much is spent on a sequential program: the most facts that the oracle may derive; how long an engine may take, which
+/// is for ever if no time is given and it is none of `GROWING`; and the engine, if only one is to be asked.
 #[derive(Clone, Copy)]
 struct Effort<'a> {
     facts: usize,
@@ -385,21 +389,23 @@ fn engine_answers(decided: &Decided, effort: Effort) -> Result<Score, String> {
             {
                 continue;
             }
-            if by_formula && score.has_gaps() {
+            if by_formula && effort.patience.is_some() && score.has_gaps() {
                 // What took one algorithm too long takes the others as long.
                 score.note(name, 0, decided.queries.len());
                 continue;
             }
-            let budget = match effort.patience {
+            let growing = GROWING.contains(&name).then_some(PATIENCE_WHILE_GROWING);
+            let patience = effort.patience.or(growing);
+            let budget = match patience {
                 Some(patience) => Budget::unlimited().with_time(patience),
                 None => Budget::unlimited(),
             };
             let report = verify(&task, choice, &budget, &mut Silent);
             let name = if task.shortest() { format!("{name}{SHORTEST}") } else { name.to_owned() };
             let late = |answer: &&Answer| {
-                effort.patience.is_some() && matches!(answer.verdict, Verdict::Unknown(Why::Time(_)))
+                patience.is_some() && matches!(answer.verdict, Verdict::Unknown(Why::Time(_)))
             };
-            if effort.patience.is_some() {
+            if patience.is_some() {
                 let late = report.answers.iter().filter(late).count();
                 score.note(&name, report.answers.len() - late, late);
             }

@@ -5,8 +5,8 @@
 //! Does every valuation of X have a valuation of Y such that φ holds? Two solvers play against each other. One proposes a
 //! *candidate*: a valuation of X for which no answer is known. The other one looks for an *answer*, a valuation of Y, to this
 //! candidate. If there is none, the candidate is a counterexample. If there is one, it is made a function of X that answers
-//! many candidates at once (`qbf/answer`), and the first solver looks for candidates that this function does not answer. When there are
-//! none left, every valuation of X has an answer.
+//! many candidates at once (`qbf/answer`), and the first solver looks for candidates that this function does not answer, and in which φ sees something
+//! else. When there are none left, every valuation of X has an answer.
 //!
 //! # Paper
 //!
@@ -15,7 +15,7 @@
 //!
 //! # Cost
 //!
-//! In the worst case as many rounds as there are valuations of Y. A round is two questions to solvers and a few copies of φ.
+//! In the worst case as many rounds as there are valuations of Y, or of what φ sees of X if these are fewer. A round is two questions to solvers and a few copies of φ.
 
 mod answer;
 mod qdimacs;
@@ -36,6 +36,9 @@ pub struct Formula {
     pub exists: Vec<Lit>,
     /// The function φ, of these inputs and of no others.
     pub phi: Lit,
+    /// Functions of X that are all that φ sees of X: what answers one valuation answers all for which these have the same values. They
+    /// may be the inputs X themselves.
+    pub view: Vec<Lit>,
 }
 
 /// What is known of a formula.
@@ -91,6 +94,8 @@ impl Formula {
             let values = self.aig.evaluate(|at| answers.value(Lit::positive(at)));
             let part = open.iter().copied().find(|&part| values.get(part));
             let part = part.expect("the closed parts do not hold for a candidate");
+            let differs = self.view.iter().map(|&lit| if values.get(lit) { !lit } else { lit });
+            candidates.one_holds(&self.aig, differs);
             let answered = Definitions::new(&mut self.aig, &self.exists, values).answer(part);
             candidates.holds(&self.aig, !answered);
             if !interrupt(((self.aig.len() - before) / NODES) as u64) {
@@ -115,8 +120,13 @@ impl<'i> Player<'i> {
 
     /// A function holds from now on.
     fn holds(&mut self, aig: &Aig, lit: Lit) {
-        let literal = self.cnf.literal(aig, &mut self.solver, lit);
-        self.solver.clause([literal]);
+        self.one_holds(aig, [lit].into_iter());
+    }
+
+    /// One of these functions holds from now on.
+    fn one_holds(&mut self, aig: &Aig, lits: impl Iterator<Item = Lit>) {
+        let literals: Vec<_> = lits.map(|lit| self.cnf.literal(aig, &mut self.solver, lit)).collect();
+        self.solver.clause(literals);
     }
 
     /// Looks for an answer to a candidate.

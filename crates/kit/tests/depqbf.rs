@@ -44,7 +44,7 @@ fn formula(seed: u64) -> Formula {
         same = aig.and(same, equal);
     }
     let phi = aig.or(!guard, same);
-    Formula { aig, forall, exists, phi }
+    Formula { view: forall.clone(), aig, forall, exists, phi }
 }
 
 /// DepQBF's exit status: 10 is true, 20 is false.

@@ -182,5 +182,7 @@ fn comparison(entry: &Entry, guard: Lit, bits: &[Lit], known: &[(Lit, &[Lit])]) 
         }
         phi = aig.or(phi, same);
     }
-    Formula { aig, forall, exists, phi }
+    let inputs = shared.iter().map(|&at| Lit::positive(at));
+    let view = inputs.chain(bits.iter().copied()).map(|lit| one.of(lit)).collect();
+    Formula { aig, forall, exists, phi, view }
 }

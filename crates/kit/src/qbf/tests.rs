@@ -24,8 +24,8 @@ fn random(seed: &mut u64) -> (Formula, Result<(), Vec<usize>>) {
     let unanswered = |&row: &usize| (0..ROWS).all(|other| other & mask != row || table >> other & 1 == 0);
     let bad: Vec<usize> = (0..ROWS).filter(|row| row & !mask == 0).filter(unanswered).collect();
     let (forall, exists): (Vec<usize>, Vec<usize>) = (0..INPUTS).partition(|&at| is_forall(at));
-    let lits = |at: Vec<usize>| at.into_iter().map(|at| inputs[at]).collect();
-    let formula = Formula { aig, forall: lits(forall), exists: lits(exists), phi };
+    let lits = |at: &[usize]| at.iter().map(|&at| inputs[at]).collect();
+    let formula = Formula { aig, view: lits(&forall), forall: lits(&forall), exists: lits(&exists), phi };
     (formula, if bad.is_empty() { Ok(()) } else { Err(bad) })
 }
 
@@ -65,6 +65,42 @@ fn answers_and_counterexamples_agree_with_enumeration() {
     assert_eq!(counts.formulas, 6_000);
 }
 
+/// Whether the values of three functions of X are all among those of three functions of Y, of which there are one or two lots.
+#[test]
+fn no_more_rounds_than_there_is_to_see() {
+    let (mut right, mut wrong) = (0, 0);
+    for start in 0..4_000u64 {
+        let seed = &mut (start * 6151 + 5);
+        let (mut aig, forall, all) = graph(seed);
+        let seen = [(); 3].map(|()| pick(&all, seed));
+        let exists: Vec<Lit> = (0..3).map(|_| aig.input()).collect();
+        let (mut phi, mut answered) = (Lit::FALSE, 0u8);
+        for _ in 0..=next(seed) % 2 {
+            // Each function of Y is an input, negated or not.
+            let picked = [(); 3].map(|()| (next(seed) as usize % 3, next(seed).is_multiple_of(2)));
+            let mut same = Lit::TRUE;
+            for ((lit, _), (at, positive)) in seen.into_iter().zip(picked) {
+                let equal = aig.iff(lit, if positive { exists[at] } else { !exists[at] });
+                same = aig.and(same, equal);
+            }
+            phi = aig.or(phi, same);
+            for row in 0..8 {
+                let values = picked.map(|(at, positive)| (row >> at & 1 == 1) == positive);
+                answered |= 1 << values.iter().rev().fold(0, |all, &value| all * 2 + usize::from(value));
+            }
+        }
+        let values = |row: usize| seen.iter().rev().fold(0, |all, (_, table)| all * 2 + (table >> row & 1));
+        let expected = (0..ROWS).all(|row| answered >> values(row) & 1 == 1);
+        let mut counts = Counts::default();
+        let view = seen.iter().map(|(lit, _)| *lit).collect();
+        let truth = Formula { aig, forall, exists, phi, view }.decide(&patient(), &mut counts);
+        assert_eq!(truth == Truth::True, expected, "seed {start}: {truth:?}");
+        assert!(counts.rounds <= 8, "seed {start}: {counts:?}");
+        *(if expected { &mut right } else { &mut wrong }) += 1;
+    }
+    assert!(right > 500 && wrong > 500, "{right} true, {wrong} false");
+}
+
 /// Two equal sets of 2^40 valuations, written with other inputs: enumeration would not end.
 #[test]
 fn an_answer_is_a_function() {
@@ -79,7 +115,10 @@ fn an_answer_is_a_function() {
         phi = aig.and(phi, same);
     }
     let mut counts = Counts::default();
-    assert_eq!(Formula { aig, forall, exists, phi }.decide(&patient(), &mut counts), Truth::True);
+    assert_eq!(
+        Formula { view: forall.clone(), aig, forall, exists, phi }.decide(&patient(), &mut counts),
+        Truth::True
+    );
     assert!(counts.rounds <= 4, "{counts:?}");
 }
 
