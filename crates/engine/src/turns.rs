@@ -68,6 +68,8 @@ impl<'a> Question<'a> {
 
 /// What the first engine may do before the others start, in its own units: so much, and so much per edge of the program.
 const TRIAL: (u64, u64) = (100_000, 75);
+/// A program of so few edges may be done after so much work of the first engine, before it is worth while to start threads for the others.
+const GLANCE: (usize, u64) = (500, 4_000);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
 /// a step of a solver. That is about what a unit takes; in a program with few variables, where there is little that a proof could leave out, a unit
 /// of `sat` counts several times.
@@ -150,6 +152,10 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
     }
     let trial = trial(question.task.program);
     if budget.jobs() > 1 {
+        let is_small = question.task.program.edges().len() <= GLANCE.0;
+        if is_small && (!ask(first, &budget.clone().with_effort(GLANCE.1)) || over()) {
+            return;
+        }
         let race = Arc::new(Race::new(engines.len(), trial, crowd(question.task.program, engines.len())));
         let run = |runner: usize| {
             let Candidate { engine, weight, before } = engines[runner];

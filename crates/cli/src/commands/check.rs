@@ -11,6 +11,8 @@ use crate::{ALLOCATOR, Output, Status, properties};
 use postbop_engine::{Answer, Budget, EngineChoice, Report, Verdict, Why, Wrapped, verify};
 use postbop_ir::text::fingerprint;
 use postbop_ir::{Bound, Prefer, Program, Proofs, Query, Schedule, Task};
+use signal_hook::consts::signal;
+use signal_hook::flag::{register, register_conditional_shutdown};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -273,19 +275,28 @@ fn status(report: &Report) -> Status {
     }
 }
 
+/// What calls the work off.
+#[cfg(unix)]
+const SIGNALS: &[i32] = &[signal::SIGINT, signal::SIGTERM, signal::SIGHUP];
+#[cfg(not(unix))]
+const SIGNALS: &[i32] = &[signal::SIGINT, signal::SIGTERM];
+
+/// The exit status of a process that was called off twice, as shells have it.
+const INTERRUPTED: i32 = 130;
+
 /// The budget that was asked for; Ctrl-C calls the work off.
 pub fn budget(cost: &Cost) -> Budget {
-    // One for all files that are checked: there is one handler, which outlives them.
-    static CANCELLED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
-    let cancelled = Arc::clone(&CANCELLED);
-    let flag = Arc::clone(&cancelled);
-    // The first Ctrl-C asks politely; the second is for a program that does not listen.
-    let handler = move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+    // One for all files that are checked: the handlers outlive them.
+    static CANCELLED: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
+        let flag = Arc::default();
+        for &signal in SIGNALS {
+            // The first one asks politely; the second is for a program that does not listen. Without a handler the first one ends the process.
+            let _ = register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag))
+                .and_then(|_| register(signal, Arc::clone(&flag)));
         }
-    };
-    let _ = ctrlc::set_handler(handler);
+        flag
+    });
+    let cancelled = Arc::clone(&CANCELLED);
     let budget = Budget::unlimited().with_cancel(cancelled);
     let budget = budget.with_memory(cost.memory, used).with_jobs(JOBS);
     match cost.timeout {
