@@ -3,9 +3,10 @@
 //! # Idea
 //!
 //! An operation on two diagrams is done on their cofactors (what is left of them where the first level is true, and where
-//! it is false); the two results become a vertex. A recursive function would go as deep as there are levels, and
-//! the number of levels is up to the user. So unfinished work is kept on a stack of our own: one entry for each level on the
-//! way. Quantifying needs disjunctions on the way up; those have a second stack, and there is never more than one under way.
+//! it is false); the two results become a vertex. A recursive function is the fastest way to do so, but it would go as deep as
+//! there are levels, and the number of levels is up to the user. So below some depth unfinished work is kept on a stack of our
+//! own: one entry for each level on the way. Quantifying needs disjunctions on the way up; those have a second stack, and there
+//! is never more than one under way.
 
 use super::ops::{KEEP, QUANTIFY};
 use super::table::{BOTTOM, hash};
@@ -16,6 +17,9 @@ pub(super) const AND: u32 = 0;
 pub(super) const XOR: u32 = 1;
 pub(super) const PRODUCT: u32 = 2;
 pub(super) const FIRST_PLAN: u32 = 2;
+
+/// How deep an operation recurses before it goes on in a loop.
+const DEPTH: u32 = 400;
 
 /// A result that is not known yet: no vertex has this number.
 const PENDING: Ref = Ref(u32::MAX);
@@ -35,25 +39,65 @@ pub(super) struct Waiting {
     flip: bool,
 }
 
+/// What is known of an operation when it begins: its result, or what it waits for first.
+enum Begun {
+    Known(Ref),
+    Waits(Waiting, [Ref; 2]),
+}
+
 impl Bdd<'_> {
     /// The result of an operation; `number` stands for it in the computed table.
+    #[inline]
     pub(super) fn run<const OPERATION: u32>(
         &mut self,
         f: Ref,
         g: Ref,
         number: u32,
     ) -> Result<Ref, Interrupted> {
+        self.descend::<OPERATION>([f, g], number, DEPTH)
+    }
+
+    /// The same by recursion, which goes so deep at the most.
+    fn descend<const OPERATION: u32>(
+        &mut self,
+        operands: [Ref; 2],
+        number: u32,
+        depth: u32,
+    ) -> Result<Ref, Interrupted> {
+        let (open, first) = match self.begin::<OPERATION>(operands, number)? {
+            Begun::Known(result) => return Ok(result),
+            Begun::Waits(open, first) => (open, first),
+        };
+        if depth == 0 {
+            return self.iterate::<OPERATION>(open, first, number);
+        }
+        let mut result = self.descend::<OPERATION>(first, number, depth - 1)?;
+        if !self.suffices::<OPERATION>(open.level, result) {
+            let low = self.descend::<OPERATION>(open.rest, number, depth - 1)?;
+            result = self.join::<OPERATION>(open.level, result, low)?;
+        }
+        Ok(self.remember(open.hash, number, open.operands, result)?.flip(open.flip))
+    }
+
+    /// The same by a loop, however deep: the result of an operation that has begun.
+    #[cold]
+    fn iterate<const OPERATION: u32>(
+        &mut self,
+        open: Waiting,
+        first: [Ref; 2],
+        number: u32,
+    ) -> Result<Ref, Interrupted> {
         // A product may have to wait for a disjunction, which has a stack of its own.
         let stack = (OPERATION == PRODUCT) as usize;
         let mut waiting = std::mem::take(&mut self.waiting[stack]);
-        let result = self.turns::<OPERATION>([f, g], number, &mut waiting);
+        waiting.push(open);
+        let result = self.turns::<OPERATION>(first, number, &mut waiting);
         // If it was interrupted, some still wait.
         waiting.clear();
         self.waiting[stack] = waiting;
         result
     }
 
-    #[inline(always)]
     fn turns<const OPERATION: u32>(
         &mut self,
         mut operands: [Ref; 2],
@@ -61,7 +105,14 @@ impl Bdd<'_> {
         waiting: &mut Vec<Waiting>,
     ) -> Result<Ref, Interrupted> {
         loop {
-            let Some(mut result) = self.begin::<OPERATION>(&mut operands, number, waiting)? else { continue };
+            let mut result = match self.begin::<OPERATION>(operands, number)? {
+                Begun::Known(result) => result,
+                Begun::Waits(open, first) => {
+                    waiting.push(open);
+                    operands = first;
+                    continue;
+                }
+            };
             loop {
                 let Some(top) = waiting.last_mut() else { return Ok(result) };
                 if top.high == PENDING && !self.suffices::<OPERATION>(top.level, result) {
@@ -98,16 +149,13 @@ impl Bdd<'_> {
         }
     }
 
-    /// The result where it is known at once. Where it is not, the operation waits for others, and the first of these is
-    /// what the operands become.
+    /// The result where it is known at once. Where it is not, the operation waits for others.
     #[inline(always)]
     fn begin<const OPERATION: u32>(
         &mut self,
-        operands: &mut [Ref; 2],
+        [mut f, mut g]: [Ref; 2],
         number: u32,
-        waiting: &mut Vec<Waiting>,
-    ) -> Result<Option<Ref>, Interrupted> {
-        let [mut f, mut g] = *operands;
+    ) -> Result<Begun, Interrupted> {
         let mut flip = false;
         if OPERATION == XOR {
             flip = f.complemented() != g.complemented();
@@ -117,11 +165,13 @@ impl Bdd<'_> {
         (f, g) = if f < g { (f, g) } else { (g, f) };
         let same = f.vertex() == g.vertex();
         match OPERATION {
-            AND if same => return Ok(Some(if f == g { f } else { Ref::FALSE })),
-            AND if f.is_constant() => return Ok(Some(if f == Ref::TRUE { g } else { Ref::FALSE })),
-            XOR if same => return Ok(Some(Ref::FALSE.flip(flip))),
-            XOR if f.is_constant() => return Ok(Some((!g).flip(flip))),
-            PRODUCT if f == Ref::FALSE || g == Ref::FALSE || same && f != g => return Ok(Some(Ref::FALSE)),
+            AND if same => return Ok(Begun::Known(if f == g { f } else { Ref::FALSE })),
+            AND if f.is_constant() => return Ok(Begun::Known(if f == Ref::TRUE { g } else { Ref::FALSE })),
+            XOR if same => return Ok(Begun::Known(Ref::FALSE.flip(flip))),
+            XOR if f.is_constant() => return Ok(Begun::Known((!g).flip(flip))),
+            PRODUCT if f == Ref::FALSE || g == Ref::FALSE || same && f != g => {
+                return Ok(Begun::Known(Ref::FALSE));
+            }
             // Equal operands need be looked at once.
             PRODUCT if same => f = Ref::TRUE,
             _ => {}
@@ -129,16 +179,15 @@ impl Bdd<'_> {
         let (upper, lower) = (self.vertices[f.vertex()], self.vertices[g.vertex()]);
         let level = upper.level.min(lower.level);
         if OPERATION == PRODUCT && (level > self.plans.last || level == BOTTOM) {
-            return self.and(f, g).map(Some);
+            return self.and(f, g).map(Begun::Known);
         }
         let hash = hash(number, [f, g]);
         if let Some(result) = self.recall(hash, number, [f, g]) {
-            return Ok(Some(result.flip(flip)));
+            return Ok(Begun::Known(result.flip(flip)));
         }
         let (f1, f0) = upper.below(f, level);
         let (g1, g0) = lower.below(g, level);
-        waiting.push(Waiting { operands: [f, g], rest: [f0, g0], level, hash, high: PENDING, flip });
-        *operands = [f1, g1];
-        Ok(None)
+        let open = Waiting { operands: [f, g], rest: [f0, g0], level, hash, high: PENDING, flip };
+        Ok(Begun::Waits(open, [f1, g1]))
     }
 }
