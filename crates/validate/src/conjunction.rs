@@ -1,40 +1,63 @@
-//! Room `validate`: what functions have in common, as a diagram.
+//! Room `validate`: whether functions have anything in common, by diagrams.
 //!
 //! # Idea
 //!
 //! The functions of a condition are conjoined one after the other. Where two large diagrams are conjoined, the inputs on which nothing depends that is still to be conjoined are
-//! quantified at once: of the values before a call, say, nothing is left when what comes of them is compared with a set. So what is compared with a set is hardly larger than what comes to it.
+//! quantified at once: of the values before a call, say, nothing is left when what comes of them is compared with a set. So what is compared with a set is hardly larger than what comes to it. Of the last conjunction it only matters whether there is anything at all.
 //!
 //! # Paper
 //!
 //! \[burch\], for the conjunction with early quantification.
 
 use crate::diagrams::{Diagrams, Stop, Vertex};
-use crate::gates::{Gates, Lit, Mix};
-use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasherDefault;
+use crate::gates::{Gates, Lit};
+use std::collections::HashSet;
 
 /// Diagrams of so many vertices are small.
 const SMALL: usize = 64;
 
 impl Diagrams<'_> {
-    /// The diagram of what is true together; perhaps with some inputs quantified.
-    pub(crate) fn conjunction(&mut self, gates: &Gates, all: &[Lit]) -> Result<Lit, Stop> {
+    /// Whether functions can be true together.
+    pub(crate) fn possible(&mut self, gates: &Gates, all: &[Lit]) -> Result<bool, Stop> {
         let ends = self.note_uses(gates, all);
+        let Some((&last, others)) = all.split_last() else { return Ok(true) };
         let mut so_far = Lit::TRUE;
-        for (at, &lit) in all.iter().enumerate() {
+        for (at, &lit) in others.iter().enumerate() {
             let next = self.of(gates, lit)?;
-            // In the end it only matters whether there is anything at all; and with a small diagram the conjunction is not much larger than without.
-            let quantifies = ends[at] && at + 1 < all.len() && self.is_large(so_far) && self.is_large(next);
-            so_far = match quantifies {
+            // With a small diagram the conjunction is not much larger than without.
+            so_far = match ends[at] && self.is_large(so_far) && self.is_large(next) {
                 true => self.product([so_far, next], at as u32)?,
                 false => self.choose(so_far, next, Lit::FALSE)?,
             };
             if so_far == Lit::FALSE {
-                break;
+                return Ok(false);
             }
         }
-        Ok(so_far)
+        let last = self.of(gates, last)?;
+        self.meet(so_far, last)
+    }
+
+    /// Whether two diagrams are true together for some values: whether a walk through both comes to the constant true. No diagram is made.
+    fn meet(&mut self, f: Lit, g: Lit) -> Result<bool, Stop> {
+        self.pairs.begin();
+        let mut work = vec![[f, g]];
+        while let Some([f, g]) = work.pop() {
+            if f == Lit::FALSE || g == Lit::FALSE || f == !g {
+                continue;
+            }
+            if f == g || f == Lit::TRUE || g == Lit::TRUE {
+                return Ok(true);
+            }
+            let both = [f.min(g), f.max(g)];
+            if self.pairs.get(both).is_some() {
+                continue;
+            }
+            self.step()?;
+            self.pairs.insert(both, Lit::FALSE);
+            let tests = self.first(&both);
+            work.extend([false, true].map(|side| both.map(|lit| self.side(lit, tests, side))));
+        }
+        Ok(false)
     }
 
     /// Whether a diagram has more than [`SMALL`] vertices.
@@ -81,7 +104,7 @@ impl Diagrams<'_> {
             VisitUnlessTrue([Lit; 2]),
             Join([Lit; 2], (u32, u32)),
         }
-        let mut products: HashMap<[Lit; 2], Lit, BuildHasherDefault<Mix>> = HashMap::default();
+        self.pairs.begin();
         let (mut tasks, mut done) = (vec![Task::Visit(both)], Vec::new());
         while let Some(task) = tasks.pop() {
             match task {
@@ -97,7 +120,7 @@ impl Diagrams<'_> {
                         done.push(Lit::TRUE);
                         continue;
                     }
-                    if let Some(&known) = products.get(&both) {
+                    if let Some(known) = self.pairs.get(both) {
                         done.push(known);
                         continue;
                     }
@@ -117,7 +140,7 @@ impl Diagrams<'_> {
                         true => self.vertex(tests, low, high),
                         false => self.choose(low, Lit::TRUE, high)?,
                     };
-                    products.insert(both, made);
+                    self.pairs.insert(both, made);
                     done.push(made);
                 }
             }

@@ -16,6 +16,7 @@
 //! For each question [`TIMES`] steps for each gate that there is, and [`FEW`] more, but not more than [`MOST`]. Vertices are kept from one question to the next until there are [`MOST`].
 
 use crate::gates::{Gate, Gates, Lit, Mix};
+use crate::pairs::Pairs;
 use crate::solver::GoesOn;
 use std::hash::Hasher;
 
@@ -59,6 +60,8 @@ pub struct Diagrams<'g> {
     /// How many conjunctions there were, and for each gate the last one in which it is, with the last of its functions that depends on it.
     pub(crate) questions: u32,
     pub(crate) uses: Vec<(u32, u32)>,
+    /// What is known of pairs, on a walk through two diagrams.
+    pub(crate) pairs: Pairs,
     /// How many steps there may still be for this question.
     left: usize,
     /// What is to be computed next, and what was.
@@ -68,6 +71,8 @@ pub struct Diagrams<'g> {
 
 /// How many buckets and places there are at first. There are as many as vertices, and up to twice as many.
 const ROOM: usize = 1 << 10;
+/// There are not more places than this for what was computed: computing a little more takes less time than looking far away in memory.
+pub(crate) const MOST_PLACES: usize = 1 << 16;
 
 /// No choice: one that can be seen at once is not looked for.
 const NONE: ([Lit; 3], Lit) = ([Lit::TRUE; 3], Lit::TRUE);
@@ -97,6 +102,7 @@ impl<'g> Diagrams<'g> {
             made: vec![Some(Lit::TRUE)],
             questions: 0,
             uses: Vec::new(),
+            pairs: Pairs::new(),
             left: 0,
             tasks: Vec::new(),
             done: Vec::new(),
@@ -117,8 +123,8 @@ impl<'g> Diagrams<'g> {
         if !(self.goes_on)(QUESTION) {
             return None;
         }
-        match self.conjunction(gates, all) {
-            Ok(all) => Some(all == Lit::FALSE),
+        match self.possible(gates, all) {
+            Ok(possible) => Some(!possible),
             Err(Stop::TooLarge) => Some(false),
             Err(Stop::CalledOff) => None,
         }
@@ -152,6 +158,15 @@ impl<'g> Diagrams<'g> {
         match gates.gate(at) {
             Gate::Input(rank) => Ok(self.vertex((rank, at as u32), Lit::FALSE, Lit::TRUE)),
             Gate::Ite([c, a, b]) => self.choose(self.made_of(c), self.made_of(a), self.made_of(b)),
+            Gate::And(&[a, b]) => {
+                let (a, b) = (self.made_of(a), self.made_of(b));
+                // A diagram of one input put on top of those below it is one step.
+                if self.is_above(a, b) {
+                    self.choose(a, b, Lit::FALSE)
+                } else {
+                    self.choose(b, a, Lit::FALSE)
+                }
+            }
             Gate::And(all) => {
                 let all = all.iter().map(|&lit| self.made_of(lit)).collect();
                 self.conjoin(all)
@@ -161,7 +176,6 @@ impl<'g> Diagrams<'g> {
 
     /// The conjunction of diagrams.
     fn conjoin(&mut self, all: Vec<Lit>) -> Result<Lit, Stop> {
-        // A diagram of one input put on top of those below it is one step.
         let (mut inputs, mut others): (Vec<Lit>, Vec<Lit>) =
             all.into_iter().partition(|lit| lit.gate() != 0 && self.vertices[lit.gate()].is_input());
         inputs.sort_unstable_by_key(|lit| self.vertices[lit.gate()].tests);
@@ -213,6 +227,9 @@ impl<'g> Diagrams<'g> {
             let bucket = place([Lit::of(vertex.tests.1 as usize), vertex.low, vertex.high], size);
             vertex.next = std::mem::replace(&mut self.buckets[bucket], at as u32);
         }
+        if size > MOST_PLACES {
+            return;
+        }
         let old = std::mem::replace(&mut self.known, vec![NONE; size]);
         old.into_iter()
             .filter(|known| *known != NONE)
@@ -221,6 +238,10 @@ impl<'g> Diagrams<'g> {
 
     /// The second diagram where the first is true, else the third.
     pub(crate) fn choose(&mut self, c: Lit, a: Lit, b: Lit) -> Result<Lit, Stop> {
+        if c.gate() != 0 && self.vertices[c.gate()].is_input() && self.is_above(c, a) && self.is_above(c, b) {
+            let tests = self.vertices[c.gate()].tests;
+            return Ok(if c.is_negated() { self.vertex(tests, a, b) } else { self.vertex(tests, b, a) });
+        }
         self.tasks.clear();
         self.done.clear();
         self.tasks.push(Task::Choose([c, a, b]));
@@ -259,6 +280,11 @@ impl<'g> Diagrams<'g> {
             }
         }
         Ok(self.done[0])
+    }
+
+    /// Whether a diagram tests its first input before another diagram tests anything.
+    fn is_above(&self, f: Lit, g: Lit) -> bool {
+        g.gate() == 0 || self.vertices[f.gate()].tests > self.vertices[g.gate()].tests
     }
 
     /// Counts a step.

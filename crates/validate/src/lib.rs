@@ -45,6 +45,7 @@ mod gates;
 mod modified;
 mod numbers;
 mod omega;
+mod pairs;
 mod solver;
 mod symbolic;
 
