@@ -337,8 +337,8 @@ pub struct Check {
     /// program, that every `assume` lets a run go on
     #[arg(long)]
     pub deadlock: bool,
-    /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `fixpoint` runs an algorithm
-    /// that is written as a formula; `auto` chooses
+    /// The engine: `explicit` looks at one valuation after another, `summary` at sets of them, `sat` at formulas, `weighted`
+    /// takes unbounded integers, `fixpoint` runs an algorithm that is written as a formula; `auto` chooses
     #[arg(long, value_parser = engine_names(), default_value = "auto")]
     pub engine: String,
     /// Programs with threads: at most this many context switches. Without it and `--rounds`: more and more, until the time

@@ -34,7 +34,7 @@ pub struct Wants {
 pub enum Cycles {
     /// It answers them.
     Found,
-    /// It may find such a run, or prove that there is none. What it leaves open is translated into a question about what is reached.
+    /// It may prove that there is none. What it leaves open is translated into a question about what is reached.
     RuledOut,
     /// It is given the translation alone.
     Translated,

@@ -11,8 +11,8 @@
 //! An engine that has no run to show need not wait: that there is none is the same answer from each of them. Only the name of the engine
 //! that was first depends on the machine then.
 //!
-//! The first runner has a lead: the others start when it has done so much work and is not done. Its lead does not count when work is
-//! compared.
+//! The first runner has a lead: the others start one after the other, each when the first has done so much work and is not done. Its lead before the second one does
+//! not count when work is compared.
 //!
 //! # Cost
 //!
@@ -49,8 +49,11 @@ pub struct Race {
     states: Mutex<Vec<State>>,
     changed: Condvar,
     claimed: AtomicBool,
-    /// For how much work the first runner leads, and when that was over.
-    lead: u64,
+    /// For each of the others after how much work of the first one it starts, in rising order.
+    leads: Vec<u64>,
+    /// The least of these that is not reached.
+    next: AtomicU64,
+    /// When all had started.
     opened: OnceLock<Duration>,
     /// Whether answers without a run are the same from every runner.
     alike: AtomicBool,
@@ -76,16 +79,17 @@ const FEW: u128 = 3;
 const LONGEST: Duration = Duration::from_millis(10);
 
 impl Race {
-    /// So many runners are at the start; for how much work the first one leads; and if there are more runners than cores, who is favoured.
-    pub fn new(runners: usize, lead: u64, crowd: Option<Favoured>) -> Self {
-        let mut states = vec![State::Waiting; runners];
+    /// One runner is at the start. After how much work of it each of the others starts, in rising order; and if there are more runners than cores, who is favoured.
+    pub fn new(leads: &[u64], crowd: Option<Favoured>) -> Self {
+        let mut states = vec![State::Waiting; leads.len() + 1];
         states[0] = State::Running;
         Race {
-            work: (0..runners).map(|_| AtomicU64::new(0)).collect(),
+            work: states.iter().map(|_| AtomicU64::new(0)).collect(),
             states: Mutex::new(states),
             changed: Condvar::new(),
             claimed: AtomicBool::new(false),
-            lead,
+            leads: leads.to_vec(),
+            next: AtomicU64::new(leads[0]),
             opened: OnceLock::new(),
             alike: AtomicBool::new(false),
             crowd,
@@ -104,25 +108,29 @@ impl Race {
         self.alike.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the lead of a runner ends when it has done so much work: it should tell what it has found, since the others start then.
+    /// Whether the lead of a runner ends when it has done so much work: it should tell what it has found, since another one starts then.
     pub fn ends_lead(&self, runner: usize, work: u64) -> bool {
-        runner == 0 && work >= self.lead && self.opened.get().is_none()
+        runner == 0 && work >= self.leads[0] && self.next.load(Ordering::Relaxed) == self.leads[0]
     }
 
-    /// The lead is over.
-    fn open(&self, states: &mut [State]) {
-        if self.opened.set(clock()).is_ok() {
-            states
-                .iter_mut()
-                .filter(|state| **state == State::Waiting)
-                .for_each(|state| *state = State::Running);
-            self.changed.notify_all();
+    /// The first runner has done so much work: those whose time has come start.
+    fn open(&self, work: u64, states: &mut [State]) {
+        for (state, lead) in states[1..].iter_mut().zip(&self.leads) {
+            if *state == State::Waiting && *lead <= work {
+                *state = State::Running;
+            }
         }
+        let next = self.leads.iter().copied().find(|lead| *lead > work);
+        self.next.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
+        if next.is_none() {
+            self.opened.get_or_init(clock);
+        }
+        self.changed.notify_all();
     }
 
     /// Work that a runner has done, as far as it counts.
     fn counted(&self, runner: usize, work: u64) -> u64 {
-        if runner == 0 { work.saturating_sub(self.lead) } else { work }
+        if runner == 0 { work.saturating_sub(self.leads[0]) } else { work }
     }
 
     fn states(&self) -> std::sync::MutexGuard<'_, Vec<State>> {
@@ -131,8 +139,8 @@ impl Race {
 
     /// A runner has done so much work. Returns whether it can still win.
     pub fn goes_on(&self, runner: usize, work: u64) -> bool {
-        if self.ends_lead(runner, work) {
-            self.open(&mut self.states());
+        if runner == 0 && work >= self.next.load(Ordering::Relaxed) {
+            self.open(work, &mut self.states());
         }
         let work = self.counted(runner, work);
         let before = self.work[runner].swap(work, Ordering::Relaxed);
@@ -212,7 +220,7 @@ impl Race {
             states[runner] = State::Out;
         }
         if runner == 0 {
-            self.open(&mut states);
+            self.open(u64::MAX, &mut states);
         }
         self.changed.notify_all();
     }
@@ -242,7 +250,7 @@ mod tests {
 
     /// A race of so many in which nobody leads.
     fn open(runners: usize) -> Race {
-        let race = Race::new(runners, 0, None);
+        let race = Race::new(&vec![0; runners - 1], None);
         race.goes_on(0, 0);
         race
     }
@@ -317,9 +325,9 @@ mod tests {
 
     #[test]
     fn the_first_one_leads() {
-        let race = Race::new(2, 100, None);
+        let race = Race::new(&[100], None);
         assert!(race.wins(0, 90, true, || panic!("the other has not started")));
-        let race = Race::new(2, 100, None);
+        let race = Race::new(&[100], None);
         std::thread::scope(|scope| {
             let other = scope.spawn(|| race.starts(1) && race.wins(1, 15, true, || true));
             assert!(race.goes_on(0, 99) && !race.ends_lead(0, 99) && race.ends_lead(0, 110));
@@ -328,13 +336,25 @@ mod tests {
             assert!(other.join().unwrap());
         });
         // Who gives up in its lead lets the others start, and who has told the answer does not.
-        let race = Race::new(2, 100, None);
+        let race = Race::new(&[100], None);
         race.gives_up(0);
         assert!(race.starts(1));
-        let race = Race::new(2, 100, None);
+        let race = Race::new(&[100], None);
         assert!(race.wins(0, 1, true, || true) && race.claims());
         race.gives_up(0);
         assert!(!race.starts(1));
+    }
+
+    #[test]
+    fn the_others_start_one_after_the_other() {
+        let race = Race::new(&[100, 300], None);
+        let started = || [1, 2].map(|runner| race.states()[runner] != State::Waiting);
+        assert!(race.goes_on(0, 99) && started() == [false, false]);
+        assert!(race.ends_lead(0, 120) && race.goes_on(0, 120) && started() == [true, false]);
+        assert!(!race.ends_lead(0, 300), "what was found is told once");
+        assert!(race.opened.get().is_none() && race.goes_on(0, 310) && started() == [true, true]);
+        assert!(race.opened.get().is_some(), "all run");
+        assert_eq!(race.counted(0, 310), 210);
     }
 
     #[test]
@@ -350,7 +370,7 @@ mod tests {
 
     #[test]
     fn in_a_crowd_a_runner_waits_while_all_others_run() {
-        let race = Race::new(3, 0, Some(Favoured::Last));
+        let race = Race::new(&[0, 0], Some(Favoured::Last));
         let waits = |runner| race.should_wait(runner, Duration::from_millis(5));
         assert!(!waits(0), "the others have not started");
         race.goes_on(0, 0);

@@ -4,7 +4,7 @@
 //!
 //! Which engine is fastest cannot be told from the program. `explicit` finds short runs at once and decides small
 //! sets of valuations one by one; `summary` decides large sets that have small diagrams; `sat` finds small proofs among
-//! many variables. So `explicit` starts alone, and when it has done some work, the queries that it leaves open go to all: at the same time, if the
+//! many variables. So `explicit` starts alone, and when it has done some work, the queries that it leaves open go to all: to `summary` soon and to `sat` later, while the others go on, if the
 //! host allows several threads ([`crate::race`]); or else in turns, each with a larger share of work than the last and each from the beginning,
 //! so that all turns together cost a small multiple of what the engine that answers would have needed alone. Shares
 //! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer,
@@ -66,8 +66,10 @@ impl<'a> Question<'a> {
     }
 }
 
-/// What the first engine may do before the others start, in its own units: so much, and so much per edge of the program.
+/// What the first engine may do before the others start, in its own units: so much, and so much per edge of the program. Where there are two cores the second
+/// engine takes none of the first one's time, and starts earlier.
 const TRIAL: (u64, u64) = (100_000, 75);
+const HEAD_START: (u64, u64) = (30_000, 8);
 /// A program of so few edges may be done after so much work of the first engine, before it is worth while to start threads for the others.
 const GLANCE: (usize, u64) = (500, 4_000);
 /// How much a unit counts: of `explicit` an operator that was run, of `summary` a result of an operation on diagrams, of `sat`
@@ -110,7 +112,12 @@ pub fn answer(question: &Question, choice: EngineChoice, budget: &Budget, board:
 
 /// The work that an engine may do on trial.
 pub fn trial(program: &Program) -> u64 {
-    TRIAL.0 + TRIAL.1 * program.edges().len() as u64
+    per_edge(TRIAL, program)
+}
+
+/// So much, and so much for each edge of a program.
+fn per_edge((all, each): (u64, u64), program: &Program) -> u64 {
+    all + each * program.edges().len() as u64
 }
 
 /// Puts a question as it is to an engine, or to several.
@@ -156,9 +163,13 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         if is_small && (!ask(first, &budget.clone().with_effort(GLANCE.1)) || over()) {
             return;
         }
-        let race = Arc::new(Race::new(engines.len(), trial, crowd(question.task.program, engines.len())));
+        let head_start = per_edge(HEAD_START, question.task.program);
+        let leads: Vec<u64> = (1..engines.len()).map(|at| if at == 1 { head_start } else { trial }).collect();
+        let race = Arc::new(Race::new(&leads, crowd(question.task.program, engines.len())));
         let run = |runner: usize| {
-            let Candidate { engine, weight, before } = engines[runner];
+            let Candidate { engine, weight, mut before } = engines[runner];
+            // Work counts from when the second engine starts.
+            before += leads.get(runner.wrapping_sub(1)).map_or(0, |lead| lead - head_start);
             let share = budget.clone().with_effort(budget.effort() / weight);
             let budget = share.in_race(&race, runner, weight, before);
             ask(engine, &budget);

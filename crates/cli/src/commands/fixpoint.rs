@@ -39,9 +39,8 @@ fn on_program(args: &RunFormulas, output: &mut Output) -> Result<Status, Status>
     };
     let program = &input.program;
     representable(program).map_err(|refusal| refuse(output, refusal.0))?;
-    let queries =
-        properties::queries(&input, &args.question.target).map_err(|message| refuse(output, message))?;
-    let locs = queries.into_iter().flat_map(|query| query.locs().to_vec()).collect();
+    let locs =
+        properties::targets(&input, &args.question.target).map_err(|message| refuse(output, message))?;
     let (source, ran) = run_formulas(program, locs, &formulas, &budget, || drop(guard));
     let answers = ran.map_err(|flaws| {
         let name = args.formula.display().to_string();

@@ -5,7 +5,7 @@ use crate::guard::Guard;
 use crate::input::{self, Input};
 use crate::{Output, Status, properties};
 use postbop_ir::program::Proc;
-use postbop_ir::{Ask, LocId, ProcId, Program, Table, horn, text};
+use postbop_ir::{LocId, ProcId, Program, Table, horn, text};
 use std::fmt::Write;
 
 /// Lists the procedures, labels and properties of a program.
@@ -79,12 +79,7 @@ fn targets(input: &Input, named: &[String]) -> Result<Vec<LocId>, String> {
     if !input.program.is_sequential() {
         return Err("the program has threads; clauses are made of sequential programs".into());
     }
-    let queries = properties::queries(input, named)?;
-    let recurs = queries.iter().find(|query| matches!(query.ask, Ask::Recur(_)));
-    match recurs {
-        Some(query) => Err(format!("{} is not about what can be reached", query.name)),
-        None => Ok(queries.iter().flat_map(|query| query.locs().iter().copied()).collect()),
-    }
+    properties::targets(input, named)
 }
 
 fn with_program(

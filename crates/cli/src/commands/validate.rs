@@ -3,9 +3,7 @@
 use crate::args::Validate;
 use crate::guard::Guard;
 use crate::input::{self, Input};
-use crate::{Output, Status};
-use postbop_front::Names;
-use postbop_ir::Ask;
+use crate::{Output, Status, properties};
 use postbop_ir::proof::parse;
 use postbop_validate::{Answer, validate};
 
@@ -40,17 +38,10 @@ pub fn run(args: &Validate, output: &mut Output) -> Status {
 /// The names of the properties that a certificate is about, and whether it proves them. `Err` says why it is none.
 fn answer(input: &Input, text: &str) -> Result<(Vec<String>, Answer), String> {
     let certificate = parse(&input.program, text).map_err(|error| error.to_string())?;
-    let names = Names::new(&input.program, input.text());
-    let mut targets = Vec::new();
-    for name in &certificate.properties {
-        match names.property(name)?.ask {
-            Ask::Reach(locs) => targets.extend(locs),
-            Ask::Recur(_) => return Err(format!("{name} is not about what can be reached")),
-        }
-    }
     if certificate.properties.is_empty() {
         return Err("it names no property".into());
     }
+    let mut targets = properties::targets(input, &certificate.properties)?;
     // No run is ever at the exit of a procedure that was called: a return leads on at once.
     let main = input.program.procs()[input.program.main()].exit;
     targets.retain(|&loc| !input.program.is_exit(loc) || loc == main);

@@ -148,6 +148,8 @@ fn formulas_on_the_command_line() {
         assert!(!postbop(wrong).with(2).err.is_empty());
     }
     postbop(&[&run[..], &["--target", "NOSUCH"]].concat()).with(2);
+    let other = postbop(&[&run[..], &["--target", "terminates"]].concat()).with(2);
+    assert!(other.err.contains("terminates is not about what can be reached"), "{}", other.err);
 }
 
 #[test]

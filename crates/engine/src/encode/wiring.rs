@@ -2,28 +2,28 @@
 //!
 //! # Idea
 //!
-//! A decision diagram tests *levels*, one bit each, in an order that is made here; `summary` may change it later, slot by slot
+//! A decision diagram tests *levels*, one bit each, in an order that is made here; `summary` may change it later, moving whole slots
 //! ([`Wiring::permute`]). Each bit of each field, results included, has a *slot*: four neighbouring levels, for the value at the entry of the
-//! procedure, the present value, the value after an edge, and, in summaries, a parameter or a result ([`Role`]). (`fixpoint` asks for slots alone, and
+//! procedure, the present value, the value after an edge, and one more, mainly for parameters and results in summaries ([`Role`]). (`fixpoint` asks for slots alone, and
 //! has levels of its own.)
 //!
 //! **Procedures share slots.** A diagram of `summary` speaks of one procedure. The values of another one come in only at calls and
 //! returns. In a summary, parameters and results use the levels of [`Role::Pass`]. On entry, the parameters of the callee use those of [`Role::Next`], which the caller does not use
 //! there. So locals of caller and callee never meet on one level, and locals of different procedures can have the same slots.
-//! Globals have the same slots in all procedures.
+//! Globals have the same slots in all procedures. Procedures that have everything at the same slots are a *placement* ([`super::arrangement`]).
 //!
 //! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result where
 //! it stands. Here it is counted out:
 //!
 //! ```text
-//! control │ locals behind no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
+//! control │ (empty) │ locals behind no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
 //! ```
 //!
 //! First come the globals that a translation declared as control: they say where a run is. Then come the
 //! Booleans. The first of them are the locals that found no column to stand behind: often flags and counters, on which the rest depends, and a diagram is
 //! smaller if it tests the few bits that much depends on first ([`super::affinity`]). Behind them comes for each Boolean *column* ([`super::columns`]) one slot, and behind it slots for the locals and results
 //! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
-//! edge chooses freely have places among them. A Boolean choice has no slot; if an integer is computed from it, it takes a spare level behind all slots for a while ([`super::chance`]).
+//! edge chooses freely have the last places of each weight. A Boolean choice has no slot; if an integer is computed from it, it takes a spare level behind all slots for a while ([`super::chance`]).
 //!
 //! # Invariant
 //!
@@ -38,8 +38,8 @@
 //!
 //! # Cost
 //!
-//! Once the arrangement is made: linear in the program, and for the slots of each placement, when they are first asked for,
-//! the number of its fields. Slots: the control bits; for each Boolean column one, and the most fields that one procedure has behind it; the integer places, each as wide as the widest; and
+//! Once the arrangement is made: linear in the program and in the fields of one procedure of each class; for each placement the bits of its fields, when its slots are first asked for;
+//! for [`Wiring::permute`] all slots made so far. Slots: the control bits; for each Boolean column one, and the most fields that one procedure has behind it; the integer places, each with as many bits as the widest integer; and
 //! an empty one. A slot is four levels. (Two columns never share slots, even if no procedure has both: that would take fewer levels.)
 
 use super::arrangement::{Arrangement, Spot};
@@ -60,7 +60,7 @@ pub enum Role {
     Now = 1,
     /// The value after the edge.
     Next = 2,
-    /// A parameter or a result in a summary.
+    /// A parameter or a result in a summary; the value between two rounds where `summary` composes a loop.
     Pass = 3,
 }
 
@@ -218,7 +218,7 @@ impl Wiring {
     pub fn slots(&self, machine: &Machine, proc: ProcId) -> &Slots {
         let (program, scopes) = (machine.program, &machine.scopes);
         let placement = self.placement[proc] as usize;
-        // Any procedure of the placement will do, also for the globals: they are all of one class, and touch the same ones.
+        // Any procedure of the placement will do, also for the globals: procedures of one placement are of one class, and touch the same globals.
         self.slots[placement].get_or_init(|| {
             let globals = scopes.globals(proc);
             let types = scopes.types(program, proc).skip(globals.len());

@@ -2,13 +2,13 @@
 //!
 //! # Idea
 //!
-//! A variable is a *constant* if every assignment to it stores the same number, and its value before the first one cannot matter. Every read of it is replaced
+//! A variable is a *constant* if every assignment to it that is left after [`super::prune`] stores the same number, and its value before the first one cannot matter. Every read of it is replaced
 //! by the number, and conditions that this decides disappear. Since no edge reads the variable any longer it is live
 //! nowhere ([`crate::encode::live`]), and so engines do not store it.
 //!
 //! The analysis is flow-insensitive. For each variable, and for each result of a procedure, it keeps what
 //! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
-//! stored anywhere. A pass looks at every edge, evaluates each assigned expression with what is known so far, and
+//! stored anywhere. A pass looks at every edge that is left (the others are on no run to a target; in a draft, edges are called *arcs*), evaluates each assigned expression with what is known so far, and
 //! joins the value to that of the assigned variable. Calls assign too: arguments to parameters, returned values to the
 //! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
 //! known of a variable only ever goes from nothing to one number to various, so the passes come to an end.
@@ -17,8 +17,8 @@
 //! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
 //! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
 //! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
-//! matters; and if all assignments store the same number, that is the number that is read. If no assignment stores a known value in a variable, and it is not
-//! live where it comes into being, no read of it matters. So assignments that are computed from it are ignored. (Liveness is that of the program as written.)
+//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored ([`Stored::Nothing`]), and that is not
+//! live where it comes into being, is never read where it matters. So assignments that are computed from it are ignored. (Liveness is that of the program as written.)
 //!
 //! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
 //! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
@@ -35,19 +35,19 @@
 //! kept too ([`Numbers`]).
 //!
 //! These numbers are right at the entry of every segment, whichever call it belongs to, because [`Live`] joins all calls: a global that is
-//! live at the entry of a procedure is live before every call of it, and a parameter is assigned by the call. Take any run, and the last edge of it that assigned the variable. There is one; for
+//! live at the entry of a procedure is live before every call of it, and a parameter is assigned by the call. Take any run along the edges that are left, up to the entry of the segment, and the last edge of it that assigned the variable. There is one; for
 //! otherwise the variable would be live where it comes into being, and would be no constant. If the value that the edge stored was joined, it is the constant.
-//! If not, the edge reads a variable `y` in which nothing is ever stored, and `y` is live before the edge. Repeat the argument with `y`. The run is finite, so this ends
+//! If not, the edge, or the return whose result it receives, reads a variable `y` in which nothing is ever stored, and `y` is live before the edge. Repeat the argument with `y`. The run is finite, so this ends
 //! at a variable that is live where it comes into being. But in such a variable various numbers are stored: a contradiction.
 //!
 //! # Paper
 //!
-//! Constant propagation is Kildall's, with sets of assignments in place of control flow: docs/papers.md.
+//! Constant propagation is Kildall's, joined over all assignments instead of along control flow: docs/papers.md.
 //!
 //! # Cost
 //!
 //! The analysis runs twice at most. Each time it makes some passes over all edges, more where constants depend on each
-//! other in a row; after [`MOST_PASSES`] it gives up. Liveness is computed only if some read would be replaced.
+//! other in a row; after [`MOST_PASSES`] it gives up. Liveness is computed only if the first analysis finds a read of a constant.
 
 use super::draft::{Draft, Made};
 use super::fold::Folder;
@@ -104,7 +104,7 @@ pub struct Constants {
     pub numbers: Numbers,
 }
 
-/// The numbers that constants are.
+/// The number of each constant.
 #[derive(Default)]
 pub struct Numbers {
     /// Variables.
@@ -117,7 +117,8 @@ pub struct Numbers {
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
     // First as if no initial value mattered, which is cheap: it needs no liveness. If no edge reads a constant even so, none
-    // does when initial values count too. (For that, more stored numbers must never make more constants: `value_of` sees to it where all are various.)
+    // does when initial values count too. (The second analysis may find more constants, as `y` in `y := x & z` where `z` is 0. But then an
+    // edge reads a constant in the first one already: `value_of` folds nothing where all variables that are read are various.)
     let nothing = Table::filled(program.vars().len(), Stored::Nothing);
     if !fixpoint(draft, nothing).is_some_and(|(stored, _)| reads_constant(draft, &stored)) {
         return Constants::default();
@@ -237,7 +238,7 @@ fn reads_constant(draft: &Draft, stored: &Table<VarId, Stored>) -> bool {
         && exprs.any(|expr| expr.reads().any(known))
 }
 
-/// Rewrites an arc without constants.
+/// Rewrites an arc so that it neither reads nor receives constants.
 fn rewrite(draft: &mut Draft, arc: u32, stored: &Table<VarId, Stored>) {
     let program = draft.task.program;
     let known = |var: VarId| match stored[var] {

@@ -8,19 +8,19 @@
 //! results are kept once for each class.
 //!
 //! The fields of a procedure are the globals that it can touch, its locals, and its results
-//! ([`crate::encode::scope`]). A packed valuation is a row of fields.
+//! ([`crate::encode::scope`]). A valuation is a *row*: its fields packed into machine words ([`super::layout`]).
 //!
 //! * Two procedures are in the same class if a row means the same in both: they touch and write the same globals, have as many
 //!   parameters and locals, and fields of the same types in the same order; the same fields are live at both entries, and
 //!   the same at both exits.
 //! * Two edges are in the same class if their procedures are, the same fields are live before both, and the same after both, and
-//!   their actions are the same when locals are named by their place in the procedure; calls are the same if their
-//!   callees are in one class.
+//!   their actions are the same when locals are named by their place in the procedure; instead of the same
+//!   callee, calls need only callees of one class.
 //!
 //! # Invariant
 //!
-//! Edges of one class, if they are no calls, lead from a row to the same rows. Calls of one class enter their callees with
-//! the same rows, and if these return the same row, they continue with the same row; but their callees may have
+//! Edges of one class, if they are no calls, lead from a row to the same rows. From the same row, calls of one class enter their
+//! callees with the same rows; if the callees then return the same row, both go on with the same row. But callees may have
 //! different bodies. A class of procedures is represented by its first member ([`Classes::models`]). Decision diagrams also depend on
 //! slots, on which parameters are written, and on whether the procedure is `main`: see *placement* in [`crate::encode::arrangement`] and *encoding class* in [`crate::encode::relation`].
 //! Each divides procedures further: a class has one placement or several, a placement one encoding class or several.
@@ -28,8 +28,8 @@
 //! # Cost
 //!
 //! All that matters of a procedure or an edge is written down once as words, its *key*; those with the same
-//! key are in the same class, unless the table of keys is full: then each is a class of its own. So it is linear in the size of the edges, with the live fields of two locations for each
-//! of them, which are [`MOST_WORDS`] words at most. Where a procedure has more fields than [`MOST_WORDS`] words have bits, keys would be
+//! key are in the same class, unless the table of keys is full: then each whose key is not in the table is a class of its own. So it is linear in the size of the edges and in the fields of each procedure; each edge adds the live fields of two
+//! locations, at most [`MOST_WORDS`] words each. Where a procedure has more fields than [`MOST_WORDS`] words have bits, keys would be
 //! long and seldom equal: there the procedure and each of its edges are classes of their own.
 
 use crate::encode::live::Live;
@@ -131,7 +131,7 @@ impl<'a> Sorter<'a> {
         }
         let (globals, written) = (self.scopes.globals(proc), self.scopes.written(proc));
         self.key.clear();
-        // The lengths come first, so that lists of different lengths never make the same key. (The number of results follows from the length of the key.)
+        // The lengths come first, so that lists of different lengths never make the same key. (The number of results follows from the length of the key: each further one makes it longer.)
         self.key.extend([globals.len(), data.locals.len(), data.params, written.len()].map(|n| n as u64));
         self.key.extend(globals.iter().chain(written).map(|var| var.0 as u64));
         self.key.extend(self.scopes.types(self.program, proc).map(number));
