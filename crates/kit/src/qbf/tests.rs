@@ -77,7 +77,7 @@ fn no_more_rounds_than_there_is_to_see() {
         let (mut phi, mut answered) = (Lit::FALSE, 0u8);
         for _ in 0..=next(seed) % 2 {
             // Each function of Y is an input, negated or not.
-            let picked = [(); 3].map(|()| (next(seed) as usize % 3, next(seed).is_multiple_of(2)));
+            let picked = [(); 3].map(|()| (next(seed) % 3, next(seed).is_multiple_of(2)));
             let mut same = Lit::TRUE;
             for ((lit, _), (at, positive)) in seen.into_iter().zip(picked) {
                 let equal = aig.iff(lit, if positive { exists[at] } else { !exists[at] });
