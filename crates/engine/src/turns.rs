@@ -10,7 +10,7 @@
 //! are counted in the engines' own units of work, not in seconds, so that the same task gets the same answer,
 //! with the same trace, however fast the machine is. (A race and turns may have different winners.)
 
-use crate::asked::{Asked, lock};
+use crate::asked::{Asked, Shared, lock};
 use crate::budget::Budget;
 use crate::encode::prepared::Prepared;
 use crate::engine::{Engine, Unsupported, has_integers, takes};
@@ -163,33 +163,7 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         if is_small && (!ask(first, &budget.clone().with_effort(GLANCE.1)) || over()) {
             return;
         }
-        let head_start = per_edge(HEAD_START, question.task.program);
-        let leads: Vec<u64> = (1..engines.len()).map(|at| if at == 1 { head_start } else { trial }).collect();
-        let race = Arc::new(Race::new(&leads, crowd(question.task.program, engines.len())));
-        let run = |runner: usize| {
-            let Candidate { engine, weight, mut before } = engines[runner];
-            // Work counts from when the second engine starts.
-            before += leads.get(runner.wrapping_sub(1)).map_or(0, |lead| lead - head_start);
-            let share = budget.clone().with_effort(budget.effort() / weight);
-            let budget = share.in_race(&race, runner, weight, before);
-            ask(engine, &budget);
-            budget.gives_up();
-        };
-        std::thread::scope(|scope| {
-            for runner in 1..engines.len() {
-                let (race, run) = (&race, &run);
-                scope.spawn(move || {
-                    if !race.starts(runner) {
-                        return;
-                    }
-                    if are_alike(question, &lock(board)) {
-                        race.are_alike();
-                    }
-                    run(runner);
-                });
-            }
-            run(0);
-        });
+        race(question, &engines, trial, budget, board, ask);
         // Where the memory was not enough for all it may be enough for one; what that one finds then stands.
         if !over() {
             ask(first, budget);
@@ -206,6 +180,44 @@ pub fn put(question: &Question, choice: EngineChoice, budget: &Budget, board: &m
         question.numbers.iter().any(memory)
     };
     take_turns(engines, trial, budget, ask, over, is_full);
+}
+
+/// Lets engines work at the same time, the first for a while alone.
+fn race(
+    question: &Question,
+    engines: &[Candidate],
+    trial: u64,
+    budget: &Budget,
+    board: &Shared,
+    ask: impl Fn(&dyn Engine, &Budget) -> bool + Sync,
+) {
+    let head_start = per_edge(HEAD_START, question.task.program);
+    let leads: Vec<u64> = (1..engines.len()).map(|at| if at == 1 { head_start } else { trial }).collect();
+    let race = Arc::new(Race::new(&leads, crowd(question.task.program, engines.len())));
+    let run = |runner: usize| {
+        let Candidate { engine, weight, mut before } = engines[runner];
+        // Work counts from when the second engine starts.
+        before += leads.get(runner.wrapping_sub(1)).map_or(0, |lead| lead - head_start);
+        let share = budget.clone().with_effort(budget.effort() / weight);
+        let budget = share.in_race(&race, runner, weight, before);
+        ask(engine, &budget);
+        budget.gives_up();
+    };
+    std::thread::scope(|scope| {
+        for runner in 1..engines.len() {
+            let (race, run) = (&race, &run);
+            scope.spawn(move || {
+                if !race.starts(runner) {
+                    return;
+                }
+                if are_alike(question, &lock(board)) {
+                    race.are_alike();
+                }
+                run(runner);
+            });
+        }
+        run(0);
+    });
 }
 
 /// Whether answers without a run are the same from every engine: one may still have to find out which guards are reached, which not every engine
