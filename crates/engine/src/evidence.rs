@@ -18,8 +18,8 @@ use crate::verdict::Why;
 use postbop_ir::proof::Ref;
 use postbop_ir::{Program, Proof, Proofs, Query};
 use postbop_validate::{Checker, Flaw, Stop};
-use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The most work that a check does where it was not asked for.
 const MOST: u64 = 100_000;
@@ -73,15 +73,12 @@ impl Examined {
             Proofs::Kept => u64::MAX,
             _ => MOST,
         };
-        let done = Cell::new(0);
-        let goes_on = |more: u64| {
-            done.set(done.get() + more);
-            done.get() <= most && budget.check_writing().is_ok()
-        };
-        let closed = match Checker::new(program, &proof, &[], &goes_on) {
-            Ok(mut checker) => checker.closed(),
-            Err(why) => Err(Stop::Unknown(why)),
-        };
+        let done = AtomicU64::new(0);
+        let goes_on =
+            |more: u64| done.fetch_add(more, Relaxed) + more <= most && budget.check_writing().is_ok();
+        // How much work there is depends on how many share it.
+        let jobs = if proofs == Proofs::Kept { budget.jobs() } else { 1 };
+        let closed = postbop_validate::closed(program, &proof, &[], &goes_on, jobs);
         let kept = proofs == Proofs::Kept && !translated;
         Examined { proof: Arc::new(proof), kept, translated, closed }
     }

@@ -89,9 +89,10 @@ pub fn complete(
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Changes>, Rejected> {
     let Played { segments: Completed { effects, .. }, contexts } = play(program, trace, Some(ask), goes_on)?;
-    for (id, effect) in trace.segments.ids().zip(effects.iter()) {
-        trace.segments[id].exit = effect.exit();
-        trace.segments[id].results = effect.results();
+    let ends: Vec<_> = effects.iter().map(|effect| (effect.exit(), effect.results())).collect();
+    for (id, (exit, results)) in trace.segments.ids().zip(ends) {
+        let segment = &mut trace.segments[id];
+        (segment.exit, segment.results) = (exit, results);
     }
     Ok(contexts)
 }
@@ -154,7 +155,7 @@ fn play<'a>(
 pub struct Completed<'a> {
     program: &'a Program,
     segments: &'a Table<SegmentId, Segment>,
-    effects: Table<SegmentId, Effect>,
+    effects: Table<SegmentId, Effect<'a>>,
 }
 
 impl<'a> Completed<'a> {
@@ -172,7 +173,7 @@ impl<'a> Completed<'a> {
                 return Err(rejected((0, INTERRUPTED.into())));
             }
             let run = self.run(segment, None).map_err(rejected)?;
-            let effect = run.leave().map_err(|reason| rejected((segment.steps.len(), reason)))?;
+            let effect = run.leave(&segment.entry).map_err(|reason| rejected((segment.steps.len(), reason)))?;
             self.effects.push(effect);
         }
         Ok(())

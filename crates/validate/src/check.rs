@@ -120,25 +120,16 @@ impl<'a, 'g> Checker<'a, 'g> {
         })
     }
 
-    /// Whether the sets are closed.
-    pub fn closed(&mut self) -> Result<(), Stop> {
-        self.begins()?;
-        for loc in self.program.locs().ids() {
-            if matches!(self.sets[loc.index()], None | Some(Ref::FALSE)) || self.program.is_exit(loc) {
-                continue;
-            }
-            if self.executor.gates.len() > MANY.max(TIMES * self.proof.nodes().len()) {
-                self.executor.reset();
-                self.diagrams = Diagrams::new(self.goes_on);
-                self.solver.reset();
-            }
-            self.follow(loc)?;
-        }
-        Ok(())
+    /// The locations from which runs must be followed.
+    pub fn starts(&self) -> Vec<LocId> {
+        let is_start = |&loc: &LocId| {
+            !matches!(self.sets[loc.index()], None | Some(Ref::FALSE)) && !self.program.is_exit(loc)
+        };
+        self.program.locs().ids().filter(is_start).collect()
     }
 
     /// The set at the entry of `main` has every pair of a valuation with itself.
-    fn begins(&mut self) -> Result<(), Stop> {
+    pub fn begins(&mut self) -> Result<(), Stop> {
         let main = self.program.main();
         let entry = self.program.procs()[main].entry;
         let inside = self.set(self.sets[entry.index()].unwrap_or(Ref::TRUE), main, &Meaning::Begun)?;
@@ -165,11 +156,16 @@ impl<'a, 'g> Checker<'a, 'g> {
     }
 
     /// Follows all runs from a location to the next ones with sets.
-    fn follow(&mut self, start: LocId) -> Result<(), Stop> {
+    pub fn follow(&mut self, start: LocId) -> Result<(), Stop> {
         let proc = self.program.locs()[start].proc;
         let mut run = Run::default();
         if self.program.leaving(start).iter().all(|&edge| self.is_trivial(edge)) {
             return Ok(());
+        }
+        if self.executor.gates.len() > MANY.max(TIMES * self.proof.nodes().len()) {
+            self.executor.reset();
+            self.diagrams = Diagrams::new(self.goes_on);
+            self.solver.reset();
         }
         let set = self.sets[start.index()].expect("runs start at sets");
         run.conditions.push(self.set(set, proc, &Meaning::Here(&run))?);

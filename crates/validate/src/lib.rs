@@ -48,9 +48,12 @@ mod omega;
 mod pairs;
 mod solver;
 mod symbolic;
+mod together;
 
 pub use check::{Checker, Stop};
+pub use together::closed;
 
+use solver::GoesOn;
 use postbop_ir::{EdgeId, LocId, Program, Proof, Value, VarId};
 use std::fmt;
 
@@ -102,19 +105,18 @@ impl fmt::Display for Flaw {
 }
 
 /// Whether a proof shows that no run of a program reaches any of these locations. `goes_on` is asked again and again whether the work may go on, after so much
-/// more of it.
+/// more of it; there are as many threads as there may be `jobs` at once.
 pub fn validate(
     program: &Program,
     proof: &Proof,
     targets: &[LocId],
-    goes_on: &dyn Fn(u64) -> bool,
+    goes_on: GoesOn,
+    jobs: usize,
 ) -> Answer {
-    let mut checker = match Checker::new(program, proof, targets, goes_on) {
-        Ok(checker) => checker,
-        Err(why) => return Answer::CannotTell(why),
-    };
-    let closed = checker.closed();
-    let answer = closed.and_then(|()| targets.iter().try_for_each(|&target| checker.excludes(target)));
+    let answer = closed(program, proof, targets, goes_on, jobs).and_then(|()| {
+        let mut checker = Checker::new(program, proof, targets, goes_on).map_err(Stop::Unknown)?;
+        targets.iter().try_for_each(|&target| checker.excludes(target))
+    });
     match answer {
         Ok(()) => Answer::Valid,
         Err(Stop::Flaw(flaw)) => Answer::Invalid(*flaw),

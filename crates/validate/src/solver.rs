@@ -7,8 +7,8 @@ use crate::gates::{Gate, Gates, Lit};
 use batsat::{Callbacks, SolverInterface, lbool};
 use std::cell::Cell;
 
-/// Asked now and then whether the work may go on, after so much more of it.
-pub type GoesOn<'g> = &'g dyn Fn(u64) -> bool;
+/// Asked now and then, by any of several threads, whether the work may go on, after so much more of it.
+pub type GoesOn<'g> = &'g (dyn Fn(u64) -> bool + Sync);
 
 /// How much work a step is, a propagation, a question, and a new solver.
 const STEP: u64 = 16;

@@ -383,10 +383,10 @@ fn proofs_are_told_from_changed_ones_as_brute_force_does() {
     let mut kinds: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for proof in [naive.least(), naive.greatest(target)].map(|sets| naive.proof(&sets)) {
         assert!(naive.proves(&proof, target));
-        assert_eq!(validate(&naive.program, &proof, &[target], &|_| true), Answer::Valid);
+        assert_eq!(validate(&naive.program, &proof, &[target], &|_| true, 1), Answer::Valid);
         for (kind, mutant) in mutants(&naive, &proof) {
             let is_proof = naive.proves(&mutant, target);
-            let at = match validate(&naive.program, &mutant, &[target], &|_| true) {
+            let at = match validate(&naive.program, &mutant, &[target], &|_| true, 1) {
                 Answer::Valid => {
                     assert!(is_proof, "{kind} is accepted: {mutant:?}");
                     0
@@ -412,26 +412,26 @@ fn proofs_are_told_from_changed_ones_as_brute_force_does() {
 fn what_is_not_for_this_checker_is_refused_in_words() {
     let naive = Naive::new();
     let proof = naive.proof(&naive.least());
-    let answer = validate(&naive.program, &proof, &[LocId(8)], &|_| false);
+    let answer = validate(&naive.program, &proof, &[LocId(8)], &|_| false, 1);
     assert!(matches!(answer, Answer::CannotTell(_)), "{answer:?}");
     let unbounded =
         text::parse(&text::print(&naive.program).replace("var v1 global bool", "var v1 global int"));
     assert!(
         unbounded.is_err()
-            || matches!(validate(&unbounded.unwrap(), &proof, &[], &|_| true), Answer::CannotTell(_))
+            || matches!(validate(&unbounded.unwrap(), &proof, &[], &|_| true, 1), Answer::CannotTell(_))
     );
     let short = Proof::new(Vec::new(), Table::new());
-    assert!(matches!(validate(&naive.program, &short, &[], &|_| true), Answer::CannotTell(_)));
+    assert!(matches!(validate(&naive.program, &short, &[], &|_| true, 1), Answer::CannotTell(_)));
     let loop_back = Proof::new(vec![Node::And([Ref::node(1)].into())], proof.sets.clone());
-    assert!(matches!(validate(&naive.program, &loop_back, &[], &|_| true), Answer::CannotTell(_)));
+    assert!(matches!(validate(&naive.program, &loop_back, &[], &|_| true, 1), Answer::CannotTell(_)));
     // Only the entries have sets: the loop in main has none.
     let none = Proof::new(Vec::new(), Table::filled(naive.program.locs().len(), None));
-    let answer = validate(&naive.program, &none, &[LocId(8)], &|_| true);
+    let answer = validate(&naive.program, &none, &[LocId(8)], &|_| true, 1);
     assert!(matches!(answer, Answer::CannotTell(_) | Answer::Invalid(_)), "{answer:?}");
     // Everything everywhere is closed, and excludes nothing.
     let trivial = Proof::trivial(&naive.program);
-    assert_eq!(validate(&naive.program, &trivial, &[], &|_| true), Answer::Valid);
-    let answer = validate(&naive.program, &trivial, &[LocId(8)], &|_| true);
+    assert_eq!(validate(&naive.program, &trivial, &[], &|_| true, 1), Answer::Valid);
+    let answer = validate(&naive.program, &trivial, &[LocId(8)], &|_| true, 1);
     assert!(matches!(answer, Answer::Invalid(ref flaw) if flaw.from == LocId(8)), "{answer:?}");
 }
 
@@ -463,7 +463,7 @@ fn runs_that_meet_go_on_as_one() {
         let program = text::parse(&forks(FORKS, last)).unwrap();
         // There are 2^60 runs between the sets.
         let none = Proof::new(Vec::new(), Table::filled(program.locs().len(), None));
-        match validate(&program, &none, &[target], &|_| true) {
+        match validate(&program, &none, &[target], &|_| true, 1) {
             Answer::Valid => assert!(holds),
             Answer::Invalid(flaw) => {
                 assert!(!holds && flaw.to == target && flaw.edges.len() == FORKS + 1, "{flaw}");

@@ -158,7 +158,7 @@ fn z3_confirms_changed_proofs_about_integers_that_are_accepted() {
         all.push(("no change", Arc::unwrap_or_clone(proof)));
         for (kind, proof) in all {
             let mut written = String::new();
-            let answer = validate(&program, &proof, first.query.locs(), &|_| true);
+            let answer = validate(&program, &proof, first.query.locs(), &|_| true, 2);
             if model::write(&program, &proof, first.query.locs(), &mut written).is_err() {
                 continue;
             }

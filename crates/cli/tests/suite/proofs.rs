@@ -155,7 +155,7 @@ fn sample() -> (Program, String, Vec<LocId>) {
 fn a_file_that_was_changed_is_no_proof_of_something_else() {
     let (program, text, locs) = sample();
     let read = |text: &str| parse(&program, text).map(|certificate| certificate.proof);
-    let asked = |proof: &Proof| validate(&program, proof, &locs, &|_| true);
+    let asked = |proof: &Proof| validate(&program, proof, &locs, &|_| true, 2);
     let proof = read(&text).expect("it reads back");
     assert_eq!(asked(&proof), Answer::Valid);
     // Whatever is in a file, reading and checking it comes to an end, and what is accepted has empty sets at the targets.
@@ -181,7 +181,7 @@ fn a_file_that_was_changed_is_no_proof_of_something_else() {
     assert!(refused > 100 && rejected > 20, "{refused} {rejected}");
     // The target is reachable as far as a proof of something else is concerned.
     let reached = program.labels().iter().find(|label| label.name == "reach").expect("it is there").loc;
-    assert!(matches!(validate(&program, &proof, &[reached], &|_| true), Answer::Invalid(_)));
+    assert!(matches!(validate(&program, &proof, &[reached], &|_| true, 2), Answer::Invalid(_)));
 }
 
 #[test]

@@ -52,6 +52,13 @@ impl SourceEdge {
     }
 }
 
+/// Memory to be used again: runs still to be written out, and a run.
+#[derive(Default)]
+struct Memory {
+    stack: Vec<u32>,
+    run: Vec<SourceEdge>,
+}
+
 impl EdgeMap {
     /// Runs over these edges as written, none of which is an edge of the reduced program yet.
     pub fn new(sources: Vec<SourceEdge>, joined: Vec<(u32, u32)>) -> Self {
@@ -68,17 +75,18 @@ impl EdgeMap {
 
     /// A trace of the reduced program as one of the program as written.
     pub fn trace(&self, mut trace: Trace) -> Trace {
+        let mut memory = Memory::default();
         for id in trace.segments.ids() {
-            self.segment(&mut trace.segments[id]);
+            self.segment(&mut trace.segments[id], &mut memory);
         }
         for context in &mut trace.contexts {
-            context.steps = self.steps(&context.steps);
+            context.steps = self.steps(&context.steps, &mut memory);
         }
         trace
     }
 
-    fn segment(&self, segment: &mut Segment) {
-        segment.steps = self.steps(&segment.steps);
+    fn segment(&self, segment: &mut Segment, memory: &mut Memory) {
+        segment.steps = self.steps(&segment.steps, memory);
         if let Some(known) = self.entries.get(&segment.proc) {
             // Where both say something, it is the same.
             segment.entry.extend_from_slice(known);
@@ -87,8 +95,9 @@ impl EdgeMap {
         }
     }
 
-    /// Writes out the run of an edge. The stack is memory to be used again.
-    fn run(&self, edge: EdgeId, stack: &mut Vec<u32>, run: &mut Vec<SourceEdge>) {
+    /// Writes out the run of an edge.
+    fn run<'m>(&self, edge: EdgeId, memory: &'m mut Memory) -> &'m [SourceEdge] {
+        let Memory { stack, run } = memory;
         run.clear();
         let mut next = Some(self.runs[edge.index()]);
         while let Some(top) = next {
@@ -104,17 +113,17 @@ impl EdgeMap {
                 }
             };
         }
+        run
     }
 
-    fn steps(&self, steps: &[Step]) -> Vec<Step> {
+    fn steps(&self, steps: &[Step], memory: &mut Memory) -> Vec<Step> {
         let mut lifted = Vec::with_capacity(2 * steps.len());
-        let (mut stack, mut run) = (Vec::new(), Vec::new());
         for step in steps {
-            self.run(step.edge, &mut stack, &mut run);
+            let run = self.run(step.edge, memory);
             let count: u32 = run.iter().map(|source| source.choices).sum();
             let outcomes = if count > 0 { self.outcomes(step, count as usize) } else { Vec::new() };
             let mut outcomes = outcomes.into_iter();
-            for source in &run {
+            for source in run {
                 let choices = outcomes.by_ref().take(source.choices as usize).collect();
                 let plain = Step::new(source.edge, choices);
                 let enters = source.calls && step.call.is_none();

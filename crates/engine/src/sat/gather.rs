@@ -346,7 +346,7 @@ mod tests {
         while !search.gather(main).expect("there is no limit") {}
         if search.gathering.as_ref().is_some_and(|gathering| gathering.over) {
             let proof = search.proof().expect("the facts are closed");
-            let answer = postbop_validate::validate(&program, &proof, &targets, &|_| true);
+            let answer = postbop_validate::validate(&program, &proof, &targets, &|_| true, 1);
             assert!(matches!(answer, postbop_validate::Answer::Valid), "{answer:?}");
             return false;
         }

@@ -33,7 +33,7 @@ fn slot(thread: Option<ThreadId>) -> usize {
 /// All threads, and what the globals are while none runs.
 pub(super) struct Player<'a, 'g> {
     pub(super) program: &'a Program,
-    effects: &'a Table<SegmentId, Effect>,
+    effects: &'a Table<SegmentId, Effect<'a>>,
     initial: &'a [(VarId, Value)],
     globals: Cells,
     /// The prologue, then the threads, as far as they have run.
@@ -50,7 +50,7 @@ impl<'a, 'g> Player<'a, 'g> {
     /// All threads at the start, with these values.
     pub(super) fn new(
         program: &'a Program,
-        effects: &'a Table<SegmentId, Effect>,
+        effects: &'a Table<SegmentId, Effect<'a>>,
         initial: &'a [(VarId, Value)],
         repeat: Option<&'a Repeat>,
         goes_on: &'g mut dyn FnMut() -> bool,

@@ -9,30 +9,33 @@ use crate::program::{Action, Edge, Program, Scope};
 use crate::trace::{Known, Step};
 use crate::types::Type;
 use crate::value::Value;
+use smallvec::SmallVec;
 
 /// What a completed call does, in terms of what was at its entry.
-pub(super) struct Effect {
+pub(super) struct Effect<'a> {
     proc: ProcId,
     /// What the segment counts on at entry.
-    entry: Known,
+    entry: &'a [(VarId, Value)],
     /// The globals it knows something about at the end; all others are as they were.
-    globals: Cells,
-    results: Vec<Cell>,
+    globals: Box<[(VarId, Cell)]>,
+    results: Values,
 }
+
+/// The values of some expressions. Most actions have one or two, which need no memory of their own.
+type Values = SmallVec<[Cell; 2]>;
 
 /// A frame being run: that of a completed call, or the innermost one of a thread.
 pub(super) struct Run<'a> {
     program: &'a Program,
-    effects: &'a Table<SegmentId, Effect>,
+    effects: &'a Table<SegmentId, Effect<'a>>,
     proc: ProcId,
     pub(super) loc: LocId,
     /// The globals that are not what they were at the start of the run, and the locals that are not what they were at entry.
     pub(super) globals: Cells,
     pub(super) locals: Cells,
-    entry: Known,
     /// The procedure that the last step calls, with the arguments, if that call does not come back here.
-    opened: Option<(ProcId, Vec<Cell>)>,
-    pub(super) returned: Option<Vec<Cell>>,
+    opened: Option<(ProcId, Values)>,
+    pub(super) returned: Option<Values>,
     /// Whether to note changes.
     pub(super) notes: bool,
     /// The variables of which something else is known after the last step.
@@ -59,7 +62,7 @@ impl<'a> Run<'a> {
     /// Starts a frame. Globals and parameters that its entry does not name stand for whatever they will be.
     pub(super) fn enter(
         program: &'a Program,
-        effects: &'a Table<SegmentId, Effect>,
+        effects: &'a Table<SegmentId, Effect<'a>>,
         id: ProcId,
         entry: &[(VarId, Value)],
     ) -> Result<Self, String> {
@@ -71,7 +74,6 @@ impl<'a> Run<'a> {
             loc: proc.entry,
             globals: Cells::default(),
             locals: Cells::default(),
-            entry: entry.to_vec(),
             opened: None,
             returned: None,
             notes: true,
@@ -191,7 +193,7 @@ impl<'a> Run<'a> {
             Action::Assume(condition) => self.must_hold(condition, &[], choices)?,
             Action::Assign { targets, values, constraint } => {
                 let values = self.values(values, choices)?;
-                let new: Vec<_> = targets.iter().copied().zip(values).collect();
+                let new: SmallVec<[_; 2]> = targets.iter().copied().zip(values).collect();
                 if let Some(constraint) = constraint {
                     self.must_hold(constraint, &new, choices)?;
                 }
@@ -222,9 +224,9 @@ impl<'a> Run<'a> {
         types.into_iter().zip(given).map(cell).collect()
     }
 
-    fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Vec<Cell>, String> {
+    fn values(&self, exprs: &[Expr], choices: &mut std::vec::IntoIter<Cell>) -> Result<Values, String> {
         let value = |expr| eval(expr, &Two { old: self, new: &[] }, choices);
-        let values: Result<Vec<Cell>, _> = exprs.iter().map(value).collect();
+        let values: Result<Values, _> = exprs.iter().map(value).collect();
         values.map_err(|_| TOO_LARGE.into())
     }
 
@@ -258,7 +260,7 @@ impl<'a> Run<'a> {
             Some(at) => args[at],
             None => self.cell(var),
         };
-        for &(var, value) in &effect.entry {
+        for &(var, value) in effect.entry {
             let arrives = self.program.is_global(var) || params.contains(&var);
             if arrives && passed(var) != Cell::Known(value) {
                 let name = &self.program.vars()[var].name;
@@ -269,11 +271,9 @@ impl<'a> Run<'a> {
             Cell::Entry(var) => passed(var),
             cell => cell,
         };
-        let globals: Vec<_> = effect.globals.iter().map(|(var, cell)| (var, here(&cell))).collect();
-        let returned: Vec<_> = effect.results.iter().map(here).collect();
-        let received = results.iter().zip(returned).filter_map(|(var, cell)| var.map(|var| (var, cell)));
-        let mut changed: Cells = globals.into_iter().collect();
-        changed.extend(received);
+        let received = results.iter().zip(&effect.results);
+        let mut changed: Cells = effect.globals.iter().map(|(var, cell)| (*var, here(cell))).collect();
+        changed.extend(received.filter_map(|(var, cell)| Some(((*var)?, here(cell)))));
         self.set(changed.iter());
         Ok(())
     }
@@ -307,17 +307,17 @@ impl<'a> Run<'a> {
         self.cell(var).known()
     }
 
-    /// Ends a segment, which must have returned.
-    pub(super) fn leave(self) -> Result<Effect, String> {
+    /// Ends a segment with this entry, which must have returned.
+    pub(super) fn leave(self, entry: &[(VarId, Value)]) -> Result<Effect<'_>, String> {
         let results = self.returned.ok_or("a segment ends in a return")?;
-        Ok(Effect { proc: self.proc, entry: self.entry, globals: self.globals, results })
+        Ok(Effect { proc: self.proc, entry, globals: self.globals.iter().collect(), results })
     }
 }
 
-impl Effect {
+impl Effect<'_> {
     /// The globals whose value is known at the end.
     pub(super) fn exit(&self) -> Known {
-        self.globals.iter().filter_map(|(var, cell)| Some((var, cell.known()?))).collect()
+        self.globals.iter().filter_map(|(var, cell)| Some((*var, cell.known()?))).collect()
     }
 
     /// The results, where known.

@@ -12,6 +12,9 @@ const PATIENCE: u32 = 1 << 13;
 /// compute, and more time is lost to memory.
 const FEW_RESULTS: usize = 1 << 18;
 
+/// Up to so many vertices, their table doubles.
+const FEW_VERTICES: usize = 1 << 18;
+
 /// Sixteen bytes, so that none lies across two lines of the cache.
 #[derive(Clone, Copy)]
 pub(super) struct Vertex {
@@ -218,8 +221,9 @@ impl<'w> Bdd<'w> {
             return Err(Interrupted);
         }
         if self.vertices.len() == self.vertices.capacity() {
-            // By a half, not by double: near the limit every byte counts.
-            let more = self.vertices.len() / 2 + 1024;
+            // If there are many, by a half, not by double: near the limit every byte counts. If there are few, it counts how often they move to memory that was never touched.
+            let count = self.vertices.len();
+            let more = if count < FEW_VERTICES { count + 1024 } else { count / 2 };
             self.may((self.vertices.len() + more) * size_of::<Vertex>())?;
             self.vertices.reserve_exact(more);
         }

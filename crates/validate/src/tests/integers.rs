@@ -60,7 +60,7 @@ fn linear_constraints_on_integers_are_decided() {
         let other = text::fingerprint(&text::parse(INTEGERS).unwrap());
         let read = |text: &str| parse(&program, text).unwrap().proof;
         let written = integer_proof().replace(&other, &own);
-        match validate(&program, &read(&written), &[LocId(6)], &|_| true) {
+        match validate(&program, &read(&written), &[LocId(6)], &|_| true, 1) {
             Answer::Valid => assert!(holds),
             Answer::Invalid(flaw) => {
                 // n is positive, and is returned.
@@ -86,7 +86,7 @@ fn linear_constraints_on_integers_are_decided() {
         ];
         for (from, to) in changes {
             assert!(written.contains(from), "{from}");
-            let answer = validate(&program, &read(&written.replacen(from, to, 1)), &[LocId(6)], &|_| true);
+            let answer = validate(&program, &read(&written.replacen(from, to, 1)), &[LocId(6)], &|_| true, 1);
             assert!(matches!(answer, Answer::Invalid(_)), "{from} as {to}: {answer:?}");
         }
     }
@@ -98,7 +98,7 @@ fn sums_are_of_integers_without_bounds() {
     let mut maker = Maker::default();
     let sum = maker.sum([(1, Place::Now(VarId(0)))], Compare::Equal(0));
     let sets = naive.program.locs().ids().map(|_| Some(sum)).collect();
-    let answer = validate(&naive.program, &maker.finish(sets), &[], &|_| true);
+    let answer = validate(&naive.program, &maker.finish(sets), &[], &|_| true, 1);
     assert!(matches!(answer, Answer::CannotTell(ref why) if why.contains("not there")), "{answer:?}");
 }
 
@@ -114,7 +114,7 @@ fn products_of_integers_are_not_decided() {
         // Everything is said to be reached but the target of the product.
         let sets = program.locs().ids().map(|loc| Some(if loc == LocId(6) { Ref::FALSE } else { Ref::TRUE }));
         let proof = Proof::new(Vec::new(), sets.collect());
-        let answer = validate(&program, &proof, &[LocId(6)], &|_| true);
+        let answer = validate(&program, &proof, &[LocId(6)], &|_| true, 1);
         assert!(matches!(answer, Answer::CannotTell(_)), "{condition}: {answer:?}");
     }
 }

@@ -1,0 +1,57 @@
+//! Room `validate`: several checkers of one proof at once.
+//!
+//! # Idea
+//!
+//! Whether the runs from one location stay in sets does not depend on other locations. So the locations are divided into parts, and each of several checkers, on a thread of its own, takes
+//! the next part when it is done with the last. Each makes gates and diagrams of its own: what two of them need is made twice.
+//!
+//! Parts are taken in their order, and a checker that finds a flaw lets the others finish what they have taken. So of several flaws the one in the first part is told, however many
+//! checkers there are.
+
+use crate::check::{Checker, Stop};
+use crate::solver::GoesOn;
+use postbop_ir::{LocId, Program, Proof};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How many locations there are in a part: neighbours have most gates in common.
+const PART: usize = 8;
+
+/// A proof of fewer nodes is checked sooner than another thread starts.
+const FEW: usize = 1 << 11;
+
+/// Whether the sets of a proof are closed, by so many checkers at most. Sets that targets lack are empty.
+pub fn closed(
+    program: &Program,
+    proof: &Proof,
+    targets: &[LocId],
+    goes_on: GoesOn,
+    jobs: usize,
+) -> Result<(), Stop> {
+    let begin = || Checker::new(program, proof, targets, goes_on);
+    let mut checker = begin().map_err(Stop::Unknown)?;
+    checker.begins()?;
+    let starts = checker.starts();
+    let parts: Vec<&[LocId]> = starts.chunks(PART).collect();
+    let next = AtomicUsize::new(0);
+    let check = |mut checker: Checker| loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let part = parts.get(at)?;
+        if let Err(stop) = part.iter().try_for_each(|&loc| checker.follow(loc)) {
+            next.store(parts.len(), Ordering::Relaxed);
+            return Some((at, stop));
+        }
+    };
+    let others = if proof.nodes().len() < FEW { 0 } else { jobs.min(parts.len()).saturating_sub(1) };
+    let stops = thread::scope(|scope| {
+        let start = || scope.spawn(|| check(begin().ok()?));
+        let others: Vec<_> = (0..others).map(|_| start()).collect();
+        let own = check(checker);
+        let join = |other: thread::ScopedJoinHandle<_>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        own.into_iter().chain(others.into_iter().filter_map(join)).collect::<Vec<_>>()
+    });
+    // What one checker was called off from, another may have found to be wrong.
+    let first = stops.into_iter().min_by_key(|(at, stop)| (matches!(stop, Stop::Unknown(_)), *at));
+    first.map_or(Ok(()), |(_, stop)| Err(stop))
+}
