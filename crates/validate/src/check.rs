@@ -167,6 +167,7 @@ impl<'a, 'g> Checker<'a, 'g> {
             self.diagrams = Diagrams::new(self.goes_on);
             self.solver.reset();
         }
+        self.executor.begin();
         let set = self.sets[start.index()].expect("runs start at sets");
         run.conditions.push(self.set(set, proc, &Meaning::Here(&run))?);
         let mut runs = Runs { start, arrived: HashMap::new() };

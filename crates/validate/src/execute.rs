@@ -29,10 +29,13 @@ pub enum Source {
     Result(ProcId, u32),
     /// A choice of an edge, by its number.
     Choice(EdgeId, u32),
-    /// A value of the callee of an edge that is arbitrary when it is entered: a local, or how it ends.
-    Inside(EdgeId, Place),
-    /// A value when the callee of an edge returns.
-    Back(EdgeId, Place),
+    /// A variable of the callee of a call that is arbitrary when it is entered: a local, or how a global ends.
+    Inside(u32, Place),
+    /// A variable when the callee of a call returns.
+    Back(u32, Place),
+    /// A result that the callee of an edge is going to have, where it is entered; and one that it has.
+    Foretold(EdgeId, u32),
+    Returned(EdgeId, u32),
 }
 
 /// A set that speaks of something that is not there.
@@ -51,6 +54,9 @@ pub struct Run {
 /// The call that an edge makes at the end of a run.
 pub struct Call {
     edge: EdgeId,
+    /// How many calls were made, with this one, since [`Executor::begin`]. Calls with the same number are never on one run, and share inputs: so sets of many procedures that
+    /// say the same of the same globals become the same gates, wherever these are called.
+    number: u32,
     callee: ProcId,
     args: Vec<Symbolic>,
 }
@@ -80,13 +86,19 @@ pub struct Executor<'a> {
     inputs: HashMap<Source, Symbolic, BuildHasherDefault<Mix>>,
     /// The variables of which some set says what they are at the exit.
     foretold: Vec<VarId>,
+    /// How many calls were made since the start.
+    calls: u32,
     /// The position of each local among its procedure's.
     position: Table<VarId, usize>,
-    /// For each node of the proof the function that it is under the meaning of this number.
-    made: Vec<(u32, Lit)>,
+    /// For each node of the proof the function that it is under the meaning of this number; and the same for nodes that are what they are where runs of
+    /// a procedure start.
+    made: [Vec<(u32, Lit)>; 2],
+    /// How many meanings there were, and the number of the start of which procedure.
     meanings: u32,
-    /// Where the bits of places are in the proof.
+    begun: (u32, Option<ProcId>),
+    /// Where the bits of places are in the proof, and for each node where the last of the bits is on which it depends.
     ranks: HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>,
+    last: Vec<u32>,
 }
 
 impl<'a> Executor<'a> {
@@ -100,18 +112,27 @@ impl<'a> Executor<'a> {
             Node::Bit(place, bit) => Some(((*place, *bit), at)),
             _ => None,
         };
+        let ranks = proof.nodes().iter().zip(1..).filter_map(bit).collect();
         Executor {
-            ranks: proof.nodes().iter().zip(1..).filter_map(bit).collect(),
+            last: last(proof, &ranks),
+            ranks,
             program,
             modified: Modified::new(program),
             gates: Gates::new(),
             numbers: Numbers::default(),
             inputs: HashMap::default(),
             foretold: Vec::new(),
+            calls: 0,
             position,
-            made: vec![(0, Lit::TRUE); proof.nodes().len() + 1],
+            made: [(); 2].map(|()| vec![(0, Lit::TRUE); proof.nodes().len() + 1]),
             meanings: 0,
+            begun: (0, None),
         }
+    }
+
+    /// Goes to another start. What was executed before is not executed together with what comes now.
+    pub fn begin(&mut self) {
+        self.calls = 0;
     }
 
     /// Forgets all gates.
@@ -120,6 +141,7 @@ impl<'a> Executor<'a> {
         self.numbers = Numbers::default();
         self.inputs.clear();
         self.foretold.clear();
+        self.begun.1 = None;
     }
 
     /// A question whether some gates can be true together.
@@ -156,7 +178,9 @@ impl<'a> Executor<'a> {
     /// The places that a source has most to do with: its inputs get the rank of one of them.
     fn near(&self, source: Source) -> Vec<Place> {
         let var = match source {
-            Source::Result(_, at) => return vec![Place::Result(at)],
+            Source::Result(_, at) | Source::Foretold(_, at) | Source::Returned(_, at) => {
+                return vec![Place::Result(at)];
+            }
             Source::Start(place) | Source::Inside(_, place) | Source::Back(_, place) => match place {
                 Place::Entry(var) | Place::Now(var) | Place::Exit(var) => Some(var),
                 Place::Result(_) => return vec![place],
@@ -213,10 +237,10 @@ impl<'a> Executor<'a> {
                 self.input(Source::Start(Place::Entry(var)), data.ty)
             }
             (Meaning::Leaving(_, call), Place::Now(_) | Place::Exit(_)) => {
-                self.input(Source::Back(call.edge, Place::Now(var)), data.ty)
+                self.input(Source::Back(call.number, Place::Now(var)), data.ty)
             }
             (Meaning::Entering(_, call), Place::Exit(_)) => {
-                self.input(Source::Inside(call.edge, place), data.ty)
+                self.input(Source::Inside(call.number, place), data.ty)
             }
             (Meaning::Entering(run, call) | Meaning::Leaving(run, call), _) => match data.scope {
                 Scope::Global => {
@@ -225,7 +249,7 @@ impl<'a> Executor<'a> {
                 }
                 Scope::Local(_) => match call.args.get(self.position[var]) {
                     Some(argument) => argument.clone(),
-                    None => self.input(Source::Inside(call.edge, Place::Entry(var)), data.ty),
+                    None => self.input(Source::Inside(call.number, Place::Entry(var)), data.ty),
                 },
             },
         })
@@ -239,8 +263,8 @@ impl<'a> Executor<'a> {
                 return results.get(at as usize).cloned().ok_or(OutOfScope(place));
             }
             Meaning::Begun | Meaning::Here(_) => Source::Result(proc, at),
-            Meaning::Entering(_, call) => Source::Inside(call.edge, place),
-            Meaning::Leaving(_, call) => Source::Back(call.edge, place),
+            Meaning::Entering(_, call) => Source::Foretold(call.edge, at),
+            Meaning::Leaving(_, call) => Source::Returned(call.edge, at),
         };
         Ok(self.input(source, ty))
     }
@@ -254,12 +278,16 @@ impl<'a> Executor<'a> {
         meaning: &Meaning,
         tick: &mut dyn FnMut() -> bool,
     ) -> Result<Option<Lit>, OutOfScope> {
-        self.meanings += 1;
-        let meant = self.meanings;
-        self.made[0] = (meant, Lit::TRUE);
+        let since = self.since(meaning);
+        let meant = self.meant(proc, since > 0);
+        let known = |last: &[u32], made: &[Vec<(u32, Lit)>; 2], at: usize| {
+            let start = usize::from(last[at] < since);
+            let (of, lit) = made[start][at];
+            (of == meant[start]).then_some(lit)
+        };
         let mut stack = vec![set.number() as usize];
         while let Some(&at) = stack.last() {
-            if self.made[at].0 == meant {
+            if known(&self.last, &self.made, at).is_some() {
                 stack.pop();
                 continue;
             }
@@ -273,13 +301,16 @@ impl<'a> Executor<'a> {
                 Node::And(all) => all,
             };
             let before = stack.len();
-            let missing = below.iter().map(|to| to.number() as usize).filter(|&to| self.made[to].0 != meant);
-            stack.extend(missing);
+            let missing = below.iter().map(|to| to.number() as usize);
+            stack.extend(missing.filter(|&to| known(&self.last, &self.made, to).is_none()));
             if stack.len() > before {
                 continue;
             }
             stack.pop();
-            let of = |made: &[(u32, Lit)], to: &Ref| made[to.number() as usize].1.flip(to.is_complement());
+            let of = |to: &Ref| {
+                let made = known(&self.last, &self.made, to.number() as usize);
+                made.expect("nodes below are made first").flip(to.is_complement())
+            };
             let lit = match node {
                 Node::Bit(place, bit) => match self.place(proc, meaning, *place)? {
                     Symbolic::Bits(bits) => *bits.get(*bit as usize).ok_or(OutOfScope(*place))?,
@@ -296,17 +327,42 @@ impl<'a> Executor<'a> {
                     self.numbers.compare(&mut self.gates, &sum, *compare)
                 }
                 Node::Ite([c, a, b]) => {
-                    let (c, a, b) = (of(&self.made, c), of(&self.made, a), of(&self.made, b));
+                    let (c, a, b) = (of(c), of(a), of(b));
                     self.gates.ite(c, a, b)
                 }
                 Node::And(all) => {
-                    let all = all.iter().map(|to| of(&self.made, to)).collect();
+                    let all = all.iter().map(of).collect();
                     self.gates.and(all)
                 }
             };
-            self.made[at] = (meant, lit);
+            let start = usize::from(self.last[at] < since);
+            self.made[start][at] = (meant[start], lit);
         }
-        Ok(Some(self.made[set.number() as usize].1.flip(set.is_complement())))
+        let lit = known(&self.last, &self.made, set.number() as usize).expect("it was made last");
+        Ok(Some(lit.flip(set.is_complement())))
+    }
+
+    /// From which place in the proof on bits have another value under a meaning than at the start of a run.
+    fn since(&self, meaning: &Meaning) -> u32 {
+        let Meaning::Here(run) = meaning else { return 0 };
+        let bits = run.changed.iter().flat_map(|(var, _)| {
+            let width = self.program.vars()[*var].ty.bits().unwrap_or(0);
+            (0..width).filter_map(|bit| self.ranks.get(&(Place::Now(*var), bit)))
+        });
+        bits.copied().min().unwrap_or(NEVER)
+    }
+
+    /// The numbers of a new meaning, and of the start of runs of a procedure, if that matters. The constant is known under both.
+    fn meant(&mut self, proc: ProcId, start: bool) -> [u32; 2] {
+        self.meanings += 1;
+        if start && self.begun.1 != Some(proc) {
+            self.begun = (self.meanings, Some(proc));
+        }
+        let meant = [self.meanings, self.begun.0];
+        for (made, meant) in self.made.iter_mut().zip(meant) {
+            made[0] = (meant, Lit::TRUE);
+        }
+        meant
     }
 
     /// Takes an edge that does not call at the end of a run. Returns the results, if it returns.
@@ -348,7 +404,8 @@ impl<'a> Executor<'a> {
         };
         let mut choices = 0;
         let args = args.iter().map(|arg| self.expr(id, run, arg, &[], &mut choices)).collect();
-        Call { edge: id, callee: *callee, args }
+        self.calls += 1;
+        Call { edge: id, number: self.calls, callee: *callee, args }
     }
 
     /// Goes on after a call has returned. What is known of its exit is for the caller to add.
@@ -357,13 +414,13 @@ impl<'a> Executor<'a> {
             unreachable!("only calls come back")
         };
         for var in self.modified.globals(call.callee) {
-            let left = self.input(Source::Back(call.edge, Place::Now(var)), self.program.vars()[var].ty);
+            let left = self.input(Source::Back(call.number, Place::Now(var)), self.program.vars()[var].ty);
             run.change(var, left);
         }
         let types = &self.program.procs()[call.callee].results;
         for (at, (result, &ty)) in results.iter().zip(types).enumerate() {
             if let Some(var) = *result {
-                let value = self.input(Source::Back(call.edge, Place::Result(at as u32)), ty);
+                let value = self.input(Source::Returned(call.edge, at as u32), ty);
                 run.change(var, value);
             }
         }
@@ -452,6 +509,24 @@ impl Run {
             Err(at) => self.changed.insert(at, (var, value)),
         }
     }
+}
+
+/// The place of what is not a bit, and is behind all bits.
+const NEVER: u32 = u32::MAX;
+
+/// For each node of a proof the place of the last bit on which it depends. Comparisons of integers are behind all bits.
+fn last(proof: &Proof, ranks: &HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>) -> Vec<u32> {
+    let mut last = vec![0];
+    for node in proof.nodes() {
+        let of = |to: &Ref| last[to.number() as usize];
+        last.push(match node {
+            Node::Bit(place, bit) => ranks[&(*place, *bit)],
+            Node::Sum(..) => NEVER,
+            Node::Ite(three) => three.iter().map(of).max().unwrap_or(0),
+            Node::And(all) => all.iter().map(of).max().unwrap_or(0),
+        });
+    }
+    last
 }
 
 /// The variables in scope in a procedure.
