@@ -168,6 +168,14 @@ impl Action {
         Action::Assume(Expr::bool(true))
     }
 
+    /// The procedure that the action calls.
+    pub fn callee(&self) -> Option<ProcId> {
+        match self {
+            Action::Call { callee, .. } => Some(*callee),
+            _ => None,
+        }
+    }
+
     /// The variables of the procedure at hand, and the globals, that the action itself gives a value.
     pub fn writes(&self) -> impl Iterator<Item = VarId> + '_ {
         let (vars, results): (&[VarId], &[Option<VarId>]) = match self {

@@ -173,7 +173,8 @@ impl<'a> Completed<'a> {
                 return Err(rejected((0, INTERRUPTED.into())));
             }
             let run = self.run(segment, None).map_err(rejected)?;
-            let effect = run.leave(&segment.entry).map_err(|reason| rejected((segment.steps.len(), reason)))?;
+            let effect =
+                run.leave(&segment.entry).map_err(|reason| rejected((segment.steps.len(), reason)))?;
             self.effects.push(effect);
         }
         Ok(())

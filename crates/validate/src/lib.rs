@@ -53,8 +53,8 @@ mod together;
 pub use check::{Checker, Stop};
 pub use together::closed;
 
-use solver::GoesOn;
 use postbop_ir::{EdgeId, LocId, Program, Proof, Value, VarId};
+use solver::GoesOn;
 use std::fmt;
 
 /// What is said of a proof.
@@ -106,13 +106,7 @@ impl fmt::Display for Flaw {
 
 /// Whether a proof shows that no run of a program reaches any of these locations. `goes_on` is asked again and again whether the work may go on, after so much
 /// more of it; there are as many threads as there may be `jobs` at once.
-pub fn validate(
-    program: &Program,
-    proof: &Proof,
-    targets: &[LocId],
-    goes_on: GoesOn,
-    jobs: usize,
-) -> Answer {
+pub fn validate(program: &Program, proof: &Proof, targets: &[LocId], goes_on: GoesOn, jobs: usize) -> Answer {
     let answer = closed(program, proof, targets, goes_on, jobs).and_then(|()| {
         let mut checker = Checker::new(program, proof, targets, goes_on).map_err(Stop::Unknown)?;
         targets.iter().try_for_each(|&target| checker.excludes(target))

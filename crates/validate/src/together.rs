@@ -48,7 +48,8 @@ pub fn closed(
         let start = || scope.spawn(|| check(begin().ok()?));
         let others: Vec<_> = (0..others).map(|_| start()).collect();
         let own = check(checker);
-        let join = |other: thread::ScopedJoinHandle<_>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
+        let join =
+            |other: thread::ScopedJoinHandle<_>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
         own.into_iter().chain(others.into_iter().filter_map(join)).collect::<Vec<_>>()
     });
     // What one checker was called off from, another may have found to be wrong.

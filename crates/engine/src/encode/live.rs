@@ -133,13 +133,13 @@ fn needed<'e>(set: &mut [u64], stored: impl Iterator<Item = (usize, &'e Expr)>) 
     needed
 }
 
-/// For each call, by the ranks of caller and callee, the caller's fields that the callee shares.
+/// For each call, by the lists of globals of caller and callee, the caller's fields that the callee shares.
 fn masks(program: &Program, scopes: &Scopes, calls: &Groups) -> HashMap<(u32, u32), Vec<u64>> {
     let mut masks = HashMap::default();
     for callee in program.procs().ids() {
         for &call in calls.of(callee.index()) {
             let caller = program.locs()[program.edges()[EdgeId(call)].from].proc;
-            masks.entry((scopes.rank(caller), scopes.rank(callee))).or_insert_with(|| {
+            masks.entry((scopes.list(caller), scopes.list(callee))).or_insert_with(|| {
                 let mut mask = vec![0; bits::words(scopes.globals(caller).len())];
                 for (here, _) in scopes.shared(caller, callee) {
                     bits::insert(&mut mask, here);
@@ -158,6 +158,8 @@ struct Solver<'a> {
     /// Edges by the location they lead to, and calls by the procedure they call.
     entering: Groups,
     calls: Groups,
+    /// Where each edge starts. Edges themselves lie far apart.
+    from: Vec<u32>,
     /// Where more became live, and what leads there is to be passed again.
     grown: Vec<u64>,
     /// The same locations, some of them more than once, with the rank of the procedure: least first, and on the way down greatest first.
@@ -168,7 +170,7 @@ struct Solver<'a> {
     /// The locations whose edges were passed at least once.
     passed: Vec<u64>,
     scratch: Vec<u64>,
-    /// The caller's fields that are globals which the callee touches too, by the ranks of caller and callee. The callee's fields are the
+    /// The caller's fields that are globals which the callee touches too, by the lists of caller and callee. The callee's fields are the
     /// positions in this set, since both have their globals in the same order.
     masks: HashMap<(u32, u32), Vec<u64>>,
 }
@@ -177,12 +179,10 @@ impl<'a> Solver<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
         let ends = program.edges().pairs().map(|(id, edge)| (edge.to.index(), id.0));
         let entering = Groups::new(program.locs().len(), ends);
-        let called = |(id, edge): (EdgeId, &Edge)| match edge.action {
-            Action::Call { callee, .. } => Some((callee.index(), id.0)),
-            _ => None,
-        };
+        let called = |(id, edge): (EdgeId, &Edge)| Some((edge.action.callee()?.index(), id.0));
         let calls = Groups::new(program.procs().len(), program.edges().pairs().filter_map(called));
         let masks = masks(program, scopes, &calls);
+        let from = program.edges().iter().map(|edge| edge.from.0).collect();
         let (up, down, scratch) = Default::default();
         let passed = vec![0; bits::words(program.locs().len())];
         let grown = passed.clone();
@@ -192,6 +192,7 @@ impl<'a> Solver<'a> {
             live,
             entering,
             calls,
+            from,
             grown,
             up,
             down,
@@ -285,8 +286,7 @@ impl<'a> Solver<'a> {
         let called = self.program.procs()[proc].entry == loc;
         let calls = if called { self.calls.of(proc.index()) } else { &[] };
         let mut leading = self.entering.of(loc.index()).iter().chain(calls);
-        let from = |&edge: &u32| self.program.edges()[EdgeId(edge)].from.index();
-        if leading.any(|edge| bits::contains(&self.passed, from(edge))) {
+        if leading.any(|&edge| bits::contains(&self.passed, self.from[edge as usize] as usize)) {
             bits::insert(&mut self.grown, loc.index());
             let rank = self.scopes.rank(proc);
             match down {
@@ -298,7 +298,7 @@ impl<'a> Solver<'a> {
 
     /// The caller's fields that the callee shares.
     fn mask(&self, caller: ProcId, callee: ProcId) -> &[u64] {
-        &self.masks[&(self.scopes.rank(caller), self.scopes.rank(callee))]
+        &self.masks[&(self.scopes.list(caller), self.scopes.list(callee))]
     }
 
     fn before(&mut self, edge: &Edge) -> Vec<u64> {

@@ -13,14 +13,18 @@
 
 use postbop_ir::{Action, Id, ProcId, Program, Scope, Table, Type, VarId};
 use postbop_kit::scc;
+use rustc_hash::{FxBuildHasher, FxHashMap as HashMap};
+use smallvec::SmallVec;
+use std::hash::BuildHasher;
 
 /// The fields of all procedures.
 pub struct Scopes {
-    /// The globals that procedures touch, and those they write, in order. Mutually recursive procedures share lists,
-    /// which are numbered callees first.
+    /// The globals that procedures touch, and those they write, in order; each list once.
     touched: Vec<Vec<VarId>>,
     written: Vec<Vec<VarId>>,
-    list: Table<ProcId, u32>,
+    /// The number of each procedure's component of the call graph, callees first; and for each component its two lists.
+    rank: Table<ProcId, u32>,
+    lists: Vec<[u32; 2]>,
     /// The position of each local among its procedure's.
     place: Table<VarId, u32>,
 }
@@ -31,20 +35,23 @@ impl Scopes {
         let place = places(program);
         let Direct { mut touched, mut written, callees } = direct(program);
         let components = scc::components(program.procs().len(), |proc| &callees[proc]);
-        let mut list = Table::filled(program.procs().len(), u32::MAX);
+        let mut rank = Table::filled(program.procs().len(), u32::MAX);
         for (number, component) in components.iter().enumerate() {
-            component.iter().for_each(|&member| list[ProcId(member)] = number as u32);
+            component.iter().for_each(|&member| rank[ProcId(member)] = number as u32);
         }
         let join = |own: &mut Vec<Vec<VarId>>| {
-            let mut joined: Vec<Vec<VarId>> = Vec::with_capacity(components.len());
+            let mut joined = Lists::default();
             for component in &components {
                 let mut all = Vec::new();
                 for &member in component {
                     all.append(&mut own[member as usize]);
-                    let known = callees[member as usize]
-                        .iter()
-                        .filter_map(|&at| joined.get(list[ProcId(at)] as usize));
-                    known.for_each(|known| all.extend_from_slice(known));
+                    let ranks = callees[member as usize].iter().map(|&callee| rank[ProcId(callee)] as usize);
+                    // Those of the component itself have no list yet.
+                    let mut known: SmallVec<[u32; 4]> =
+                        ranks.filter_map(|rank| joined.numbers.get(rank).copied()).collect();
+                    known.sort_unstable();
+                    known.dedup();
+                    known.iter().for_each(|&list| all.extend_from_slice(&joined.lists[list as usize]));
                 }
                 all.sort_unstable();
                 all.dedup();
@@ -53,29 +60,36 @@ impl Scopes {
             joined
         };
         let (touched, written) = (join(&mut touched), join(&mut written));
-        Scopes { touched, written, list, place }
+        let lists = touched.numbers.iter().zip(&written.numbers).map(|(&one, &other)| [one, other]).collect();
+        Scopes { touched: touched.lists, written: written.lists, rank, lists, place }
     }
 
     /// The fields when every procedure is said to touch, and to write, every global.
     pub fn full(program: &Program) -> Self {
         let globals: Vec<VarId> = program.globals().collect();
-        let list = Table::filled(program.procs().len(), 0);
-        Scopes { touched: vec![globals.clone()], written: vec![globals], list, place: places(program) }
+        let rank = Table::filled(program.procs().len(), 0);
+        let (touched, written, lists) = (vec![globals.clone()], vec![globals], vec![[0, 0]]);
+        Scopes { touched, written, rank, lists, place: places(program) }
     }
 
     /// The globals that the procedure, or what it calls, writes; in order.
     pub fn written(&self, proc: ProcId) -> &[VarId] {
-        &self.written[self.list[proc] as usize]
+        &self.written[self.lists[self.rank[proc] as usize][1] as usize]
     }
 
     /// A number that is smaller for callees than for callers, and equal for mutually recursive procedures.
     pub fn rank(&self, proc: ProcId) -> u32 {
-        self.list[proc]
+        self.rank[proc]
+    }
+
+    /// A number that is equal for procedures that touch the same globals.
+    pub fn list(&self, proc: ProcId) -> u32 {
+        self.lists[self.rank[proc] as usize][0]
     }
 
     /// The globals that the procedure, or what it calls, reads or writes; in order.
     pub fn globals(&self, proc: ProcId) -> &[VarId] {
-        &self.touched[self.list[proc] as usize]
+        &self.touched[self.list(proc) as usize]
     }
 
     /// The field of a variable; none for a global the procedure does not touch.
@@ -128,6 +142,26 @@ impl Scopes {
         let globals = self.globals(proc);
         let local = || program.procs()[proc].locals.get(field - globals.len());
         globals.get(field).or_else(local).copied()
+    }
+}
+
+/// Lists, each once, and the number of each that was given.
+#[derive(Default)]
+struct Lists {
+    lists: Vec<Vec<VarId>>,
+    numbers: Vec<u32>,
+    known: HashMap<u64, SmallVec<[u32; 1]>>,
+}
+
+impl Lists {
+    fn push(&mut self, list: Vec<VarId>) {
+        let alike = self.known.entry(FxBuildHasher.hash_one(&list)).or_default();
+        let known = alike.iter().copied().find(|&known| self.lists[known as usize] == list);
+        self.numbers.push(known.unwrap_or_else(|| {
+            alike.push(self.lists.len() as u32);
+            self.lists.push(list);
+            self.lists.len() as u32 - 1
+        }));
     }
 }
 

@@ -9,7 +9,9 @@
 use super::action::{blocks, is_skip};
 use super::edge_map::{EdgeMap, SourceEdge};
 use super::loc_map::LocMap;
-use postbop_ir::{Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, Program, Query, Span, Task, Var};
+use postbop_ir::{
+    Action, Builder, Edge, EdgeId, Id, Loc, LocId, Proc, ProcId, Program, Query, Span, Task, Var,
+};
 use smallvec::SmallVec;
 
 /// The end of a chain.
@@ -132,6 +134,11 @@ impl<'a> Draft<'a> {
             None => self.sources[self.arcs[arc as usize].action as usize].choices,
             Some(made) => self.made[made].choices,
         }
+    }
+
+    /// The procedure that an edge as written calls. Looking at the edge itself takes longer: it lies far from its neighbours.
+    pub fn callee(&self, edge: usize) -> Option<ProcId> {
+        self.sources[edge].calls
     }
 
     /// Whether no run gets past an arc.

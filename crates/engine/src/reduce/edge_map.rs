@@ -28,7 +28,8 @@ pub struct SourceEdge {
     edge: EdgeId,
     /// How many choices it makes.
     pub choices: u32,
-    calls: bool,
+    /// The procedure that it calls.
+    pub calls: Option<ProcId>,
     /// Whether it does nothing.
     pub skips: bool,
     /// Whether no run gets past it.
@@ -45,7 +46,7 @@ impl SourceEdge {
         SourceEdge {
             edge: id,
             choices: choices as u32,
-            calls: matches!(edge.action, Action::Call { .. }),
+            calls: edge.action.callee(),
             skips: is_skip(&edge.action),
             blocks: blocks(&edge.action),
         }
@@ -126,8 +127,8 @@ impl EdgeMap {
             for source in run {
                 let choices = outcomes.by_ref().take(source.choices as usize).collect();
                 let plain = Step::new(source.edge, choices);
-                let enters = source.calls && step.call.is_none();
-                lifted.push(match step.call.filter(|_| source.calls) {
+                let enters = source.calls.is_some() && step.call.is_none();
+                lifted.push(match step.call.filter(|_| source.calls.is_some()) {
                     Some(call) => plain.back(call),
                     None if enters => plain.entering(step.locals().to_vec()),
                     None => plain,

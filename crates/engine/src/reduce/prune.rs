@@ -9,7 +9,7 @@
 //! location and leads to a relevant one.
 
 use super::draft::Draft;
-use postbop_ir::{Action, EdgeId, Id, LocId};
+use postbop_ir::{Id, LocId};
 use postbop_kit::groups::Groups;
 
 /// Drops the arcs that are on no run to a target.
@@ -17,13 +17,11 @@ pub fn prune(draft: &mut Draft) {
     let program = draft.task.program;
     let reachable = reachable(draft);
     let relevant = relevant(draft, &reachable);
-    for (id, edge) in program.edges().pairs() {
-        let to = match edge.action {
-            Action::Call { callee, .. } => program.procs()[callee].entry,
-            _ => edge.to,
-        };
-        draft.arcs[id.index()].present &=
-            reachable[edge.from.index()] && relevant[to.index()] && reachable[to.index()];
+    for edge in 0..program.edges().len() {
+        let entered = draft.callee(edge).map(|callee| program.procs()[callee].entry);
+        let arc = &mut draft.arcs[edge];
+        let to = entered.unwrap_or(arc.to);
+        arc.present &= reachable[arc.from.index()] && relevant[to.index()] && reachable[to.index()];
     }
     // When edges are pruned a second time, the locations of dropped edges no longer seem reachable: the first result counts,
     // unless all edges on the way to a guard were kept.
@@ -53,13 +51,13 @@ fn reachable(draft: &Draft) -> Vec<bool> {
             work.append(&mut waiting[proc.index()]);
         }
         for &edge in program.leaving(loc) {
-            let (arc, edge) = (edge.0, &program.edges()[edge]);
-            if !draft.arcs[arc as usize].present {
+            let arc = draft.arcs[edge.index()];
+            if !arc.present {
                 continue;
             }
-            let Action::Call { callee, .. } = edge.action else {
-                if !draft.blocks(arc) && !reachable[edge.to.index()] {
-                    work.push(edge.to);
+            let Some(callee) = draft.callee(edge.index()) else {
+                if !draft.blocks(edge.0) && !reachable[arc.to.index()] {
+                    work.push(arc.to);
                 }
                 continue;
             };
@@ -68,8 +66,8 @@ fn reachable(draft: &Draft) -> Vec<bool> {
                 work.push(called.entry);
             }
             match reachable[called.exit.index()] {
-                true => work.push(edge.to),
-                false => waiting[callee.index()].push(edge.to),
+                true => work.push(arc.to),
+                false => waiting[callee.index()].push(arc.to),
             }
         }
     }
@@ -79,13 +77,10 @@ fn reachable(draft: &Draft) -> Vec<bool> {
 /// The locations from which control can get to a target.
 fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
     let program = draft.task.program;
-    let called = |edge: &postbop_ir::Edge| match edge.action {
-        Action::Call { callee, .. } => Some(callee),
-        _ => None,
-    };
-    let ends = program.edges().pairs().map(|(id, edge)| (edge.to.index(), id.0));
+    let edges = 0..program.edges().len();
+    let ends = edges.clone().map(|edge| (draft.arcs[edge].to.index(), edge as u32));
     let entering = Groups::new(program.locs().len(), ends);
-    let calls = program.edges().pairs().filter_map(|(id, edge)| Some((called(edge)?.index(), id.0)));
+    let calls = edges.filter_map(|edge| Some((draft.callee(edge)?.index(), edge as u32)));
     let calls = Groups::new(program.procs().len(), calls);
     let mut relevant = vec![false; program.locs().len()];
     let mut work: Vec<LocId> = draft.task.queries.iter().flat_map(|query| query.locs().to_vec()).collect();
@@ -95,11 +90,14 @@ fn relevant(draft: &Draft, reachable: &[bool]) -> Vec<bool> {
         }
         let proc = program.locs()[loc].proc;
         if program.procs()[proc].entry == loc {
-            work.extend(calls.of(proc.index()).iter().map(|&id| program.edges()[EdgeId(id)].from));
+            work.extend(calls.of(proc.index()).iter().map(|&call| draft.arcs[call as usize].from));
         }
-        for &id in entering.of(loc.index()).iter().filter(|&&id| draft.arcs[id as usize].present) {
-            let edge = &program.edges()[EdgeId(id)];
-            work.push(called(edge).map_or(edge.from, |callee| program.procs()[callee].exit));
+        for &edge in entering.of(loc.index()) {
+            let arc = draft.arcs[edge as usize];
+            if arc.present {
+                let callee = draft.callee(edge as usize);
+                work.push(callee.map_or(arc.from, |callee| program.procs()[callee].exit));
+            }
         }
     }
     relevant

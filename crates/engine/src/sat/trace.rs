@@ -88,10 +88,7 @@ impl Writer<'_, '_> {
     }
 
     fn callee(&self, edge: postbop_ir::EdgeId) -> Option<ProcId> {
-        match self.regions.program.edges()[edge].action {
-            postbop_ir::Action::Call { callee, .. } => Some(callee),
-            _ => None,
-        }
+        self.regions.program.edges()[edge].action.callee()
     }
 
     /// What a fact asks of the values with which its procedure is entered.

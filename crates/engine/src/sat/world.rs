@@ -79,11 +79,7 @@ impl<'i, 'a> World<'i, 'a> {
     /// No entries yet.
     pub fn new(regions: &'i Regions<'a>, targets: HashSet<LocId>, meter: &'i Meter<'i>) -> Self {
         let edges = regions.program.edges().iter();
-        let called = edges.filter_map(|edge| match edge.action {
-            Action::Call { callee, .. } => Some(callee),
-            _ => None,
-        });
-        let called = called.collect();
+        let called = edges.filter_map(|edge| edge.action.callee()).collect();
         let ration = Rc::new(Cell::new(u64::MAX));
         let left = Rc::clone(&ration);
         let interrupt: Interrupt<'i> = Rc::new(move |work| {
