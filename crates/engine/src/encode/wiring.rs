@@ -2,35 +2,36 @@
 //!
 //! # Idea
 //!
-//! A decision diagram tests *levels*, one bit each, in an order that is made here; `summary` may change it later, moving whole slots
-//! ([`Wiring::permute`]). Each bit of each field, results included, has a *slot*: four neighbouring levels, for the value at the entry of the
-//! procedure, the present value, the value after an edge, and one more, mainly for parameters and results in summaries ([`Role`]). (`fixpoint` asks for slots alone, and
-//! has levels of its own.)
+//! A decision diagram tests *levels*, one bit each, in an order that [`super::arrangement`] chooses and this file turns into numbers; `summary` may change it later,
+//! moving whole slots ([`Wiring::permute`]). Each bit of each field, results included, has a *slot*: four neighbouring levels, for the value at the entry of the
+//! procedure, the present value, the value after an edge, and one more, mainly for parameters and results in summaries ([`Role`]). (`fixpoint` uses only the order of
+//! slots and numbers its levels itself.)
 //!
-//! **Procedures share slots.** A diagram of `summary` speaks of one procedure. The values of another one come in only at calls and
-//! returns. In a summary, parameters and results use the levels of [`Role::Pass`]. On entry, the parameters of the callee use those of [`Role::Next`], which the caller does not use
-//! there. So locals of caller and callee never meet on one level, and locals of different procedures can have the same slots.
-//! Globals have the same slots in all procedures. Procedures that have everything at the same slots are a *placement* ([`super::arrangement`]).
+//! **Procedures share slots.** A diagram of `summary` speaks of one procedure. The values of another one come in only at calls and returns. In a summary, parameters and
+//! results use the levels of [`Role::Pass`]. In the diagram of a call's entry, callee parameters are on [`Role::Next`] levels and caller variables on [`Role::Now`]
+//! levels. So locals of caller and callee never meet on one level, and locals of different procedures can have the same slots. Globals have the same slots in all
+//! procedures. Procedures whose fields have the same meanings form a *class* ([`super::machine::classes`]). Procedures of one class whose locals and results are in the
+//! same columns form a *placement*; they have the same slots.
 //!
-//! **The order of slots** is that of the [arrangement](super::arrangement), which says for each variable and each result where
-//! it stands. Here it is counted out:
+//! **The order of slots.** The [arrangement](super::arrangement) says for each variable and each result where it stands. This file counts the slots out:
 //!
 //! ```text
-//! control │ (empty) │ locals behind no column │ column 0, locals behind it │ column 1, locals behind it │ … │ integers
+//! control │ 1 empty slot │ locals and results behind no column │ column 0, locals and results behind it │ column 1, … │ … │ integers
 //! ```
 //!
-//! First come the globals that a translation declared as control: they say where a run is. Then come the
-//! Booleans. The first of them are the locals that found no column to stand behind: often flags and counters, on which the rest depends, and a diagram is
-//! smaller if it tests the few bits that much depends on first ([`super::affinity`]). Behind them comes for each Boolean *column* ([`super::columns`]) one slot, and behind it slots for the locals and results
-//! that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on. Integers that an
-//! edge chooses freely have the last places of each weight. A Boolean choice has no slot; if an integer is computed from it, it takes a spare level behind all slots for a while ([`super::chance`]).
+//! First come the globals that a translation declared as control: they say where a run is. Then come the Booleans. The first of them are the locals and results that
+//! found no column to stand behind. The empty slot stands for the missing column. These locals are often flags and bits of counters. A diagram is smaller if the bits
+//! that many others depend on are tested first ([`super::affinity`]). Columns are Boolean or integer ([`super::columns`]). Each Boolean column has one slot, and behind
+//! it slots for the locals and results that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on.
+//! Integers that an edge chooses freely have the last places of each weight. A Boolean choice has no slot. If an operator on integers depends on a Boolean with choices,
+//! this Boolean borrows a spare level after all slots while the expression is encoded ([`super::chance`]).
 //!
 //! # Invariant
 //!
-//! Two fields of one procedure never have the same slot. A control variable has slots of its own, any other global a column of its own; a column has at most
-//! one member in each procedure; and the locals and results of one procedure that stand behind the same column are counted, from one
-//! on, since the column itself has the first slot. Integers without a column are counted behind the integer columns, and choices
-//! behind those. Caller and callee may have the same slot: where both are in one diagram, they are in different roles.
+//! Two fields of one procedure never have the same slot. A control variable has slots of its own, any other global a column of its own; a column has at most one member
+//! in each procedure; and the locals and results of one procedure that stand behind the same Boolean column are counted, from one on, since the column itself has the
+//! first slot. An integer column has one place; integers without a column have the places after all columns; choices have the last places. Caller and callee may have the
+//! same slot: where both are in one diagram, they are in different roles.
 //!
 //! # Paper
 //!
@@ -38,9 +39,13 @@
 //!
 //! # Cost
 //!
-//! Once the arrangement is made: linear in the program and in the fields of one procedure of each class; for each placement the bits of its fields, when its slots are first asked for;
-//! for [`Wiring::permute`] all slots made so far. Slots: the control bits; for each Boolean column one, and the most fields that one procedure has behind it; the integer places, each with as many bits as the widest integer; and
-//! an empty one. A slot is four levels. (Two columns never share slots, even if no procedure has both: that would take fewer levels.)
+//! Apart from the arrangement, [`Wiring::new`] is linear in the program plus the fields of one procedure per class ([`super::machine::classes`]). The slots of a
+//! placement are computed when first asked for, in time linear in the bits of its fields. [`Wiring::permute`] passes over all slots, and over those of each placement
+//! that was asked for.
+//!
+//! The number of slots is the sum of: the control bits; for each Boolean column 1 + the largest number of fields that one procedure has behind it; the same for the
+//! fields behind no column (there the 1 is the empty slot); integer places × bits of the widest integer. A slot is four levels. (Two columns never share slots, even if
+//! no procedure has both: that would take fewer levels.)
 
 use super::arrangement::{Arrangement, Spot};
 use super::machine::code::Machine;
@@ -110,17 +115,17 @@ pub struct Wiring {
     control: HashMap<VarId, u32>,
     /// Where each other global stands.
     globals: HashMap<VarId, Spot>,
-    /// For each Boolean column its slot, and at the end the slot just before the locals that stand behind no column. That
-    /// slot is empty: it is there so that these locals are counted from a column like all others. It comes before all columns.
+    /// For each Boolean column its slot. The last element is the empty slot, from which locals and results behind no column are counted. In the order it precedes all
+    /// columns.
     columns: Vec<u32>,
     integers: Integers,
     /// The placement of each procedure: procedures of one placement have the same slots.
     placement: Table<ProcId, u32>,
     /// For each placement where the locals and results stand.
     spots: Vec<Box<[Spot]>>,
-    /// For each placement its slots, when they were asked for.
+    /// For each placement its slots, computed when first asked for.
     slots: Vec<OnceCell<Slots>>,
-    /// For each slot as arranged the slot that it is now, if the order was changed since.
+    /// Maps each slot of the arrangement to its current slot; `None` before the first reordering.
     permuted: Option<Vec<u32>>,
 }
 
@@ -245,7 +250,7 @@ impl Wiring {
         }
     }
 
-    /// The slots of an integer that an edge chooses, given how many integers it chooses before. None for a Boolean.
+    /// The slots of an integer that an edge chooses, given how many integers it chooses before. Empty for a Boolean.
     pub fn choice(&self, ty: Type, before: usize) -> Box<[u32]> {
         match ty.is_integer() {
             true => self.permuted(self.integers.slots(ty, self.integers.fields + before as u32)),

@@ -2,9 +2,9 @@
 //!
 //! # Idea
 //!
-//! A variable is a *constant* if every assignment to it that is left after [`super::prune`] stores the same number, and its value before the first one cannot matter. Every read of it is replaced
-//! by the number, and conditions that this decides disappear. Since no edge reads the variable any longer it is live
-//! nowhere ([`crate::encode::live`]), and so engines do not store it.
+//! A variable is a *constant* if every assignment to it left after [`super::prune`] stores the same number and its initial value is never needed. Every read of it is
+//! replaced by the number. Conditions that this decides become `true` or `false`; a second `prune` then drops edges to and from locations that control can no longer get
+//! to. Since no edge reads the variable any longer, it is live nowhere ([`crate::encode::live`]), and so engines do not store it.
 //!
 //! The analysis is flow-insensitive. For each variable, and for each result of a procedure, it keeps what
 //! is ever stored there ([`Stored`]): nothing, always the same number, or various numbers. At first nothing is
@@ -13,12 +13,14 @@
 //! results of the procedure, and these to the variables that receive them. `havoc` stores various numbers. What is
 //! known of a variable only ever goes from nothing to one number to various, so the passes come to an end.
 //!
-//! Variables also have a value before their first assignment: an arbitrary one. Where that value can matter, the
-//! variable is live at the location where it comes into being: a local that is no parameter at the entry of its
-//! procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These
-//! variables begin with various numbers ([`arbitrary`]). All other variables were assigned before any read that
-//! matters; and if all assignments store the same number, that is the number that is read. A variable in which nothing is ever stored ([`Stored::Nothing`]), and that is not
-//! live where it comes into being, is never read where it matters. So assignments that are computed from it are ignored. (Liveness is that of the program as written.)
+//! Variables also have an initial value: an arbitrary one. A read *matters* if the variable is live there: the value can still decide a condition. (Liveness is that of
+//! the program as written.) Where the initial value can matter, the variable is live at the location where it comes into being: a local that is no parameter at the entry
+//! of its procedure, a global or a parameter of `main` at the entry of `main` (only sequential programs are reduced). These variables begin with various numbers
+//! ([`arbitrary`]). All other variables were assigned before any read that matters; and if all assignments store the same number, that is the number that is read.
+//!
+//! Some of the other variables stay without a number ([`Stored::Nothing`]): no edge that is left assigns them, or only values that are computed from such variables. No
+//! run gets to a location where one of them is live (this is part of the argument below). So an assignment that reads one stores a value that no condition uses. The
+//! analysis ignores such assignments.
 //!
 //! In the smaller program each read of a constant is its number, expressions are folded ([`super::fold`]), and constants
 //! are no longer assigned. Two kinds of assignments stay, since a procedure has a fixed number of parameters and
@@ -34,11 +36,16 @@
 //! of its segments. A proof is given the numbers of the constants that are live at each location ([`super::loc_map`]); for that, results are
 //! kept too ([`Numbers`]).
 //!
-//! These numbers are right at the entry of every segment, whichever call it belongs to, because [`Live`] joins all calls: a global that is
-//! live at the entry of a procedure is live before every call of it, and a parameter is assigned by the call. Take any run along the edges that are left, up to the entry of the segment, and the last edge of it that assigned the variable. There is one; for
-//! otherwise the variable would be live where it comes into being, and would be no constant. If the value that the edge stored was joined, it is the constant.
-//! If not, the edge, or the return whose result it receives, reads a variable `y` in which nothing is ever stored, and `y` is live before the edge. Repeat the argument with `y`. The run is finite, so this ends
-//! at a variable that is live where it comes into being. But in such a variable various numbers are stored: a contradiction.
+//! Claim: whenever a run along the edges that are left is at a location where a constant is live, the constant has its number. In particular it has its number at the
+//! entry of every segment: [`Live`] joins all calls, so this holds for each call. The proof is by induction on the length of the run. Some edge of the run assigned the
+//! variable (a local: in this activation): otherwise it would be live where it comes into being, and no constant. Take the last such edge. The variable is live after it,
+//! so the variables that the assigned expression reads are live before it. (If the variable receives a result of a call, the expression is that of the return.) By
+//! induction, those of them that are constants have their numbers. So if the abstract value of the expression is not `Nothing`, it is the number of the constant, and the
+//! edge stored this number.
+//!
+//! Otherwise the expression reads a variable `y` that is `Nothing`, and `y` is live before the edge. An earlier edge of the run assigned `y`: otherwise `y` would be live
+//! where it comes into being, and `Various`. Take the last such edge. The abstract value of its expression is `Nothing` too, so it reads another such variable. The run
+//! is finite, so this ends at a variable that is live and that no edge assigned before. It is live where it comes into being, so it is `Various`: a contradiction.
 //!
 //! # Paper
 //!
@@ -46,8 +53,8 @@
 //!
 //! # Cost
 //!
-//! The analysis runs twice at most. Each time it makes some passes over all edges, more where constants depend on each
-//! other in a row; after [`MOST_PASSES`] it gives up. Liveness is computed only if the first analysis finds a read of a constant.
+//! The analysis runs twice at most. Each time it makes some passes over all edges. A chain of n constants, each computed from the next, takes up to n + 1 passes: the
+//! last one changes nothing. After [`MOST_PASSES`] the analysis gives up. Liveness is computed only if the first analysis finds a read of a constant.
 
 use super::draft::{Draft, Made};
 use super::fold::Folder;
@@ -116,9 +123,9 @@ pub struct Numbers {
 /// Replaces constants by their values.
 pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
-    // First as if no initial value mattered, which is cheap: it needs no liveness. If no edge reads a constant even so, none
-    // does when initial values count too. (The second analysis may find more constants, as `y` in `y := x & z` where `z` is 0. But then an
-    // edge reads a constant in the first one already: `value_of` folds nothing where all variables that are read are various.)
+    // The first analysis takes every initial value as `Nothing`, so it needs no liveness. If no edge reads a constant in it, no edge does in the second analysis either.
+    // A variable can turn from `Nothing` to a constant (`y := x & z` with `z` = 0 and `x` live where it comes into being), but only through an edge that reads a constant
+    // (see `value_of`), and the first such edge reads one in the first analysis already.
     let nothing = Table::filled(program.vars().len(), Stored::Nothing);
     if !fixpoint(draft, nothing).is_some_and(|(stored, _)| reads_constant(draft, &stored)) {
         return Constants::default();
@@ -210,7 +217,7 @@ fn value_of(stored: &Table<VarId, Stored>, expr: &Expr) -> Stored {
         [Op::Choice(_)] => return Stored::Various,
         _ => {}
     }
-    // No run is known yet that gets here with all its operands assigned.
+    // So far no value is known to be stored in some operand of the expression.
     if expr.reads().any(|var| stored[var] == Stored::Nothing) {
         return Stored::Nothing;
     }

@@ -2,7 +2,7 @@
 //!
 //! # Idea
 //!
-//! Large programs repeat themselves: the same assignment in a thousand procedures that differ only in their names.
+//! Large programs repeat themselves: the same assignment in a thousand procedures that are copies but for names.
 //! A result that is computed for one such edge (its code on packed valuations, its relation as a decision diagram, a
 //! step of a trace along it) can serve for all of them. So procedures and edges are sorted into *classes*, and
 //! results are kept once for each class.
@@ -10,34 +10,36 @@
 //! The fields of a procedure are the globals that it can touch, its locals, and its results
 //! ([`crate::encode::scope`]). A valuation is a *row*: its fields packed into machine words ([`super::layout`]).
 //!
-//! * Two procedures are in the same class if a row means the same in both: they touch and write the same globals, have as many
+//! * Two procedures are in the same class only if a row means the same in both: they touch and write the same globals, have as many
 //!   parameters and locals, and fields of the same types in the same order; the same fields are live at both entries, and
 //!   the same at both exits.
-//! * Two edges are in the same class if their procedures are, the same fields are live before both, and the same after both, and
+//! * Two edges are in the same class only if their procedures are, the same fields are live before both, and the same after both, and
 //!   their actions are the same when locals are named by their place in the procedure; instead of the same
 //!   callee, calls need only callees of one class.
 //!
+//! The converse holds up to the limits under *Cost*.
+//!
 //! # Invariant
 //!
-//! Edges of one class, if they are no calls, lead from a row to the same rows. From the same row, calls of one class enter their
+//! Two edges of one class that are no calls relate each row to the same set of rows. From the same row, calls of one class enter their
 //! callees with the same rows; if the callees then return the same row, both go on with the same row. But callees may have
 //! different bodies. A class of procedures is represented by its first member ([`Classes::models`]). Decision diagrams also depend on
 //! slots, on which parameters are written, and on whether the procedure is `main`: see *placement* in [`crate::encode::arrangement`] and *encoding class* in [`crate::encode::relation`].
-//! Each divides procedures further: a class has one placement or several, a placement one encoding class or several.
+//! A class consists of one or more placements, a placement of one or more encoding classes.
 //!
 //! # Cost
 //!
-//! All that matters of a procedure or an edge is written down once as words, its *key*; those with the same
-//! key are in the same class, unless the table of keys is full: then each whose key is not in the table is a class of its own. So it is linear in the size of the edges and in the fields of each procedure; each edge adds the live fields of two
-//! locations, at most [`MOST_WORDS`] words each. Where a procedure has more fields than [`MOST_WORDS`] words have bits, keys would be
-//! long and seldom equal: there the procedure and each of its edges are classes of their own.
+//! The properties above of each procedure, and of each edge, are written as words, its *key*. Members with equal keys form a class. Once the table of keys is full, a
+//! member with a new key is a class of its own. Time is linear in the size of the edges and in the fields of each procedure; each edge adds the live fields of two
+//! locations, at most [`MOST_WORDS`] words each. Where a procedure has more fields than [`MOST_WORDS`] words have bits, keys would be long and seldom equal: there the
+//! procedure and each of its edges are classes of their own.
 
 use crate::encode::live::Live;
 use crate::encode::scope::Scopes;
 use postbop_ir::{Action, Edge, EdgeId, Expr, LocId, Op, ProcId, Program, Scope, Table, Type, VarId};
 use postbop_kit::rows::Rows;
 
-/// Procedures with more fields than so many words have bits are not compared, nor are their edges.
+/// Procedures with more fields than this many words have bits are not compared, nor are their edges.
 const MOST_WORDS: usize = 4;
 
 /// The classes of procedures and of edges.
@@ -57,7 +59,7 @@ struct Sorter<'a> {
     program: &'a Program,
     scopes: &'a Scopes,
     live: &'a Live,
-    /// The key under way.
+    /// The key being written.
     key: Vec<u64>,
     keys: Rows,
     /// For each key its class. (Members that are not compared have a class and no key.)
@@ -179,7 +181,7 @@ impl<'a> Sorter<'a> {
         self.class()
     }
 
-    /// A number for a variable: that of a global, or the place of a local among its procedure's.
+    /// A number for a variable: that of a global, or the index of a local in its procedure.
     fn var(&self, var: VarId) -> u64 {
         match self.program.vars()[var].scope {
             Scope::Global => (var.0 as u64) << 1,
@@ -195,9 +197,9 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Adds the operators of an expression to the key, each with a number of its own, and an end.
+    /// Adds the operators of an expression to the key, each with a number of its own, and a 0 that marks the end.
     fn expr(&mut self, expr: &Expr) {
-        for &op in &expr.code {
+        for &op in expr.code.iter() {
             let tag = |tag: u64, rest: u64| rest << 8 | tag;
             let word = match op {
                 Op::Const(ty, value) => {
