@@ -5,7 +5,8 @@
 
 mod integers;
 
-use crate::{Answer, validate};
+use crate::together::divided;
+use crate::{Answer, Checker, Stop, validate};
 use postbop_ir::proof::{Maker, Node, Place, Proof, Ref};
 use postbop_ir::step::{Places, Successor, Valuation, all_values, resume, successors};
 use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Type, Value, VarId, text};
@@ -409,6 +410,26 @@ fn proofs_are_told_from_changed_ones_as_brute_force_does() {
 }
 
 #[test]
+fn several_checkers_find_the_flaw_that_one_finds() {
+    let naive = Naive::new();
+    let (mut closed, mut flaws) = (0, 0);
+    for (kind, mutant) in mutants(&naive, &naive.proof(&naive.least())) {
+        let begin = || Checker::new(&naive.program, &mutant, &[], &|_| true);
+        let [one, three] = [1, 3].map(|jobs| divided(&begin, jobs, 1));
+        match (one, three) {
+            (Ok(()), Ok(())) => closed += 1,
+            (Err(Stop::Flaw(one)), Err(Stop::Flaw(three))) => {
+                assert_eq!((one.from, one.to), (three.from, three.to), "{kind}");
+                flaws += 1;
+            }
+            (Err(Stop::Unknown(_)), Err(_)) => {}
+            different => panic!("{kind}: {different:?}"),
+        }
+    }
+    assert!(closed > 10 && flaws > 10, "{closed} closed, {flaws} not");
+}
+
+#[test]
 fn what_is_not_for_this_checker_is_refused_in_words() {
     let naive = Naive::new();
     let proof = naive.proof(&naive.least());
@@ -476,6 +497,57 @@ fn runs_that_meet_go_on_as_one() {
                 assert!(matches!(forked, Action::Assign { .. }), "{flaw}");
             }
             Answer::CannotTell(why) => panic!("{why}"),
+        }
+    }
+}
+
+/// `main` calls two procedures one after the other, keeps what the first leaves in g in h, and goes to the target where the second leaves something else. Both make g arbitrary, and
+/// have a local and a result.
+const TWICE: &str = r#"postbop-ir 1
+proc p0 "main" params 0 results ( ) entry l0 exit l1 at 0..0
+proc p1 "f" params 0 results ( bool ) entry l2 exit l3 at 0..0
+proc p2 "f2" params 0 results ( uint<2> ) entry l7 exit l8 at 0..0
+var v0 global bool "g"
+var v1 p0 bool "h"
+var v2 p1 bool "a"
+var v3 p0 bool "r"
+var v4 p0 uint<2> "s"
+loc l0 p0 at 0..0
+loc l1 p0 at 0..0
+loc l2 p1 at 0..0
+loc l3 p1 at 0..0
+loc l4 p0 at 0..0
+loc l5 p0 at 0..0
+loc l6 p0 at 0..0
+loc l7 p2 at 0..0
+loc l8 p2 at 0..0
+loc l9 p0 at 0..0
+loc l10 p0 at 0..0
+loc l11 p1 at 0..0
+loc l12 p2 at 0..0
+edge l0 l4 at 0..0 call p1 -> v3
+edge l4 l5 at 0..0 assign v1 := v0
+edge l5 l6 at 0..0 call CALLEE
+edge l6 l9 at 0..0 assume (xor v1 v0)
+edge l6 l10 at 0..0 assume (not (xor v1 v0))
+edge l10 l1 at 0..0 return
+edge l9 l1 at 0..0 return
+edge l2 l11 at 0..0 havoc v0 v2
+edge l11 l3 at 0..0 return v2
+edge l7 l12 at 0..0 havoc v0
+edge l12 l8 at 0..0 return 3:uint<2>
+main p0
+"#;
+
+#[test]
+fn two_calls_on_one_run_need_not_leave_the_same() {
+    for callee in ["p1 -> v3", "p2 -> v4"] {
+        let program = text::parse(&TWICE.replace("CALLEE", callee)).unwrap();
+        let none = Proof::new(Vec::new(), Table::filled(program.locs().len(), None));
+        // No set is between the calls. They may differ, and they may agree.
+        for target in [LocId(9), LocId(10)] {
+            let answer = validate(&program, &none, &[target], &|_| true, 1);
+            assert!(matches!(answer, Answer::Invalid(ref flaw) if flaw.to == target), "{answer:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// How many locations there are in a part: neighbours have most gates in common.
-const PART: usize = 8;
+const PART: usize = 32;
 
 /// A proof of fewer nodes is checked sooner than another thread starts.
 const FEW: usize = 1 << 11;
@@ -29,11 +29,20 @@ pub fn closed(
     goes_on: GoesOn,
     jobs: usize,
 ) -> Result<(), Stop> {
-    let begin = || Checker::new(program, proof, targets, goes_on);
+    let jobs = if proof.nodes().len() < FEW { 1 } else { jobs };
+    divided(&|| Checker::new(program, proof, targets, goes_on), jobs, PART)
+}
+
+/// The same, with parts of this size. The first argument makes a checker.
+pub(crate) fn divided<'a, 'g>(
+    begin: &(dyn Fn() -> Result<Checker<'a, 'g>, String> + Sync),
+    jobs: usize,
+    part: usize,
+) -> Result<(), Stop> {
     let mut checker = begin().map_err(Stop::Unknown)?;
     checker.begins()?;
     let starts = checker.starts();
-    let parts: Vec<&[LocId]> = starts.chunks(PART).collect();
+    let parts: Vec<&[LocId]> = starts.chunks(part).collect();
     let next = AtomicUsize::new(0);
     let check = |mut checker: Checker| loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
@@ -43,10 +52,9 @@ pub fn closed(
             return Some((at, stop));
         }
     };
-    let others = if proof.nodes().len() < FEW { 0 } else { jobs.min(parts.len()).saturating_sub(1) };
     let stops = thread::scope(|scope| {
-        let start = || scope.spawn(|| check(begin().ok()?));
-        let others: Vec<_> = (0..others).map(|_| start()).collect();
+        let start = |_| scope.spawn(|| check(begin().ok()?));
+        let others: Vec<_> = (1..jobs.min(parts.len())).map(start).collect();
         let own = check(checker);
         let join =
             |other: thread::ScopedJoinHandle<_>| other.join().unwrap_or_else(|panic| resume_unwind(panic));
