@@ -5,8 +5,8 @@
 //! Diagrams are small if variables that depend on each other are close. How much two variables have to do with each other
 //! is known from the program, as *ties* ([`super::affinity`]). The order is made in two steps.
 //!
-//! 1. **Columns.** A column is a global, or some variables of different procedures that calls copy into each other
-//!    ([`super::columns`]). Its members have one place in the order, so passing an argument does not move it. Columns are
+//! 1. **Columns.** A column is a global, or some locals and results of different procedures, most of which calls copy into each
+//!    other ([`super::columns`]). Its members have one place in the order, so passing an argument does not move it. Columns are
 //!    ordered by the ties of their members. Locals without a column take part: each lends its ties to the column that it is
 //!    tied to most, since it is likely to stand behind it in the end.
 //! 2. **Locals and results without a column**, procedure by procedure. Each looks for the partner that it is tied to most

@@ -9,10 +9,10 @@
 //! copied to or from members of a third column are merged if they can be. (If one procedure sets a global from its `a` and another one
 //! from its `b`, then `a` and `b` are.)
 //!
-//! Procedures of one class ([`super::machine::classes`]) should also be placed in the same way, so that relations can be shared. A
-//! variable without a column joins that of its twin in the first procedure of the class, if it can.
+//! Procedures of one class ([`super::machine::classes`]) should also be placed in the same way, so that relations can be shared. The
+//! columns of a local or result and of its twin in the first procedure of the class are merged, if one of the two is in a column and they can be.
 //!
-//! Globals are in scope everywhere, and each has a column of its own.
+//! Globals are in scope everywhere, and each has a column of its own, except control, which [`super::wiring`] places itself.
 //!
 //! # Cost
 //!

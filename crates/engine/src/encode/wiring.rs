@@ -3,7 +3,7 @@
 //! # Idea
 //!
 //! A decision diagram tests *levels*, one bit each, in an order that [`super::arrangement`] chooses and this file turns into numbers; `summary` may change it later,
-//! moving whole slots ([`Wiring::permute`]). Each bit of each field, results included, has a *slot*: four neighbouring levels, for the value at the entry of the
+//! moving whole slots ([`Wiring::permute`]). Each bit of each field (a global that the procedure touches, a local, or a result: [`super::scope`]) has a *slot*: four neighbouring levels, for the value at the entry of the
 //! procedure, the present value, the value after an edge, and one more, mainly for parameters and results in summaries ([`Role`]). (`fixpoint` uses only the order of
 //! slots and numbers its levels itself.)
 //!
@@ -13,7 +13,7 @@
 //! procedures. Procedures whose fields have the same meanings form a *class* ([`super::machine::classes`]). Procedures of one class whose locals and results are in the
 //! same columns form a *placement*; they have the same slots.
 //!
-//! **The order of slots.** The [arrangement](super::arrangement) says for each variable and each result where it stands. This file counts the slots out:
+//! **The order of slots.** The [arrangement](super::arrangement) says for each result, and for each variable that is not control, where it stands. This file counts the slots out:
 //!
 //! ```text
 //! control │ 1 empty slot │ locals and results behind no column │ column 0, locals and results behind it │ column 1, … │ … │ integers
@@ -23,15 +23,15 @@
 //! found no column to stand behind. The empty slot stands for the missing column. These locals are often flags and bits of counters. A diagram is smaller if the bits
 //! that many others depend on are tested first ([`super::affinity`]). Columns are Boolean or integer ([`super::columns`]). Each Boolean column has one slot, and behind
 //! it slots for the locals and results that have most to do with it. Integers come last, interleaved: the highest bits of all integers, then the next bits, and so on.
-//! Integers that an edge chooses freely have the last places of each weight. A Boolean choice has no slot. If an operator on integers depends on a Boolean with choices,
-//! this Boolean borrows a spare level after all slots while the expression is encoded ([`super::chance`]).
+//! Integers that an edge chooses freely have the last places of each weight. A Boolean choice has no slot. Only where an operator on integers has a
+//! Boolean operand that contains choices does this operand get a level, behind all slots, while the expression is encoded ([`super::chance`]).
 //!
 //! # Invariant
 //!
 //! Two fields of one procedure never have the same slot. A control variable has slots of its own, any other global a column of its own; a column has at most one member
 //! in each procedure; and the locals and results of one procedure that stand behind the same Boolean column are counted, from one on, since the column itself has the
 //! first slot. An integer column has one place; integers without a column have the places after all columns; choices have the last places. Caller and callee may have the
-//! same slot: where both are in one diagram, they are in different roles.
+//! same slot: where both are in one diagram, they are in different roles; in `fixpoint`, in different copies of the valuation.
 //!
 //! # Paper
 //!

@@ -36,8 +36,8 @@
 //! of its segments. A proof is given the numbers of the constants that are live at each location ([`super::loc_map`]); for that, results are
 //! kept too ([`Numbers`]).
 //!
-//! Claim: whenever a run along the edges that are left is at a location where a constant is live, the constant has its number. In particular it has its number at the
-//! entry of every segment: [`Live`] joins all calls, so this holds for each call. The proof is by induction on the length of the run. Some edge of the run assigned the
+//! Claim: whenever a run along the edges that are left is at a location where a constant is live, the constant has its number. In particular, a constant that is
+//! live at the entry of a procedure has its number there whichever call entered it, so one list serves all segments of the procedure. The proof is by induction on the length of the run. Some edge of the run assigned the
 //! variable (a local: in this activation): otherwise it would be live where it comes into being, and no constant. Take the last such edge. The variable is live after it,
 //! so the variables that the assigned expression reads are live before it. (If the variable receives a result of a call, the expression is that of the return.) By
 //! induction, those of them that are constants have their numbers. So if the abstract value of the expression is not `Nothing`, it is the number of the constant, and the
@@ -46,6 +46,9 @@
 //! Otherwise the expression reads a variable `y` that is `Nothing`, and `y` is live before the edge. An earlier edge of the run assigned `y`: otherwise `y` would be live
 //! where it comes into being, and `Various`. Take the last such edge. The abstract value of its expression is `Nothing` too, so it reads another such variable. The run
 //! is finite, so this ends at a variable that is live and that no edge assigned before. It is live where it comes into being, so it is `Various`: a contradiction.
+//!
+//! Reads where a constant is not live are replaced too, and there the number may be wrong. But then only a variable that is not live receives it, and no condition can
+//! tell. A constraint that reads the new value of a variable counts as a read just after the assignment, where [`Live`] takes the variable as live.
 //!
 //! # Paper
 //!
@@ -125,7 +128,7 @@ pub fn constants(draft: &mut Draft) -> Constants {
     let program = draft.task.program;
     // The first analysis takes every initial value as `Nothing`, so it needs no liveness. If no edge reads a constant in it, no edge does in the second analysis either.
     // A variable can turn from `Nothing` to a constant (`y := x & z` with `z` = 0 and `x` live where it comes into being), but only through an edge that reads a constant
-    // (see `value_of`), and the first such edge reads one in the first analysis already.
+    // (see `value_of`). Take the first variable that turns: the constant that its edge reads has not turned, so it is one in the first analysis too.
     let nothing = Table::filled(program.vars().len(), Stored::Nothing);
     if !fixpoint(draft, nothing).is_some_and(|(stored, _)| reads_constant(draft, &stored)) {
         return Constants::default();

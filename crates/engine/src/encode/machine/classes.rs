@@ -4,8 +4,8 @@
 //!
 //! Large programs repeat themselves: the same assignment in a thousand procedures that are copies but for names.
 //! A result that is computed for one such edge (its code on packed valuations, its relation as a decision diagram, a
-//! step of a trace along it) can serve for all of them. So procedures and edges are sorted into *classes*, and
-//! results are kept once for each class.
+//! step of a trace along it) can often serve for all of them. So procedures and edges are sorted into *classes*.
+//! Code is kept once for each class; diagrams and steps of traces are kept by class together with what else they depend on (see *Invariant*).
 //!
 //! The fields of a procedure are the globals that it can touch, its locals, and its results
 //! ([`crate::encode::scope`]). A valuation is a *row*: its fields packed into machine words ([`super::layout`]).
@@ -13,8 +13,8 @@
 //! * Two procedures are in the same class only if a row means the same in both: they touch and write the same globals, have as many
 //!   parameters and locals, and fields of the same types in the same order; the same fields are live at both entries, and
 //!   the same at both exits.
-//! * Two edges are in the same class only if their procedures are, the same fields are live before both, and the same after both, and
-//!   their actions are the same when locals are named by their place in the procedure; instead of the same
+//! * Two edges are in the same class only if their procedures are, the same fields are live before both, and the same after both (code and
+//!   relations say nothing of fields that are not live), and their actions are the same when locals are named by their place in the procedure; instead of the same
 //!   callee, calls need only callees of one class.
 //!
 //! The converse holds up to the limits under *Cost*.
