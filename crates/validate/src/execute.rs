@@ -13,8 +13,9 @@ use crate::affine::Affine;
 use crate::gates::{Gates, Lit, Mix, constant};
 use crate::modified::Modified;
 use crate::numbers::{Numbers, Question};
+use crate::sets::Nodes;
 use crate::symbolic::Symbolic;
-use postbop_ir::proof::{Node, Place, Proof, Ref};
+use postbop_ir::proof::{Node, Place, Proof};
 use postbop_ir::{Action, EdgeId, Expr, Op, ProcId, Program, Scope, Table, Type, VarId};
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -75,9 +76,12 @@ pub enum Meaning<'r> {
     Leaving(&'r Run, &'r Call),
 }
 
+/// Where the bits of places are in a proof.
+pub(crate) type Ranks = HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>;
+
 /// Gates, and what their inputs stand for.
 pub struct Executor<'a> {
-    program: &'a Program,
+    pub(crate) program: &'a Program,
     modified: Modified,
     /// All gates.
     pub gates: Gates,
@@ -90,15 +94,9 @@ pub struct Executor<'a> {
     calls: u32,
     /// The position of each local among its procedure's.
     position: Table<VarId, usize>,
-    /// For each node of the proof the function that it is under the meaning of this number; and the same for nodes that are what they are where runs of
-    /// a procedure start.
-    made: [Vec<(u32, Lit)>; 2],
-    /// How many meanings there were, and the number of the start of which procedure.
-    meanings: u32,
-    begun: (u32, Option<ProcId>),
-    /// Where the bits of places are in the proof, and for each node where the last of the bits is on which it depends.
-    ranks: HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>,
-    last: Vec<u32>,
+    /// Where the bits of places are in the proof, and what was made of its nodes.
+    pub(crate) ranks: Ranks,
+    pub(crate) nodes: Nodes,
 }
 
 impl<'a> Executor<'a> {
@@ -114,7 +112,7 @@ impl<'a> Executor<'a> {
         };
         let ranks = proof.nodes().iter().zip(1..).filter_map(bit).collect();
         Executor {
-            last: last(proof, &ranks),
+            nodes: Nodes::new(proof, &ranks),
             ranks,
             program,
             modified: Modified::new(program),
@@ -124,9 +122,6 @@ impl<'a> Executor<'a> {
             foretold: Vec::new(),
             calls: 0,
             position,
-            made: [(); 2].map(|()| vec![(0, Lit::TRUE); proof.nodes().len() + 1]),
-            meanings: 0,
-            begun: (0, None),
         }
     }
 
@@ -141,7 +136,7 @@ impl<'a> Executor<'a> {
         self.numbers = Numbers::default();
         self.inputs.clear();
         self.foretold.clear();
-        self.begun.1 = None;
+        self.nodes.reset();
     }
 
     /// A question whether some gates can be true together.
@@ -214,7 +209,12 @@ impl<'a> Executor<'a> {
     }
 
     /// The value of a place, under a meaning, in a set of this procedure.
-    fn place(&mut self, proc: ProcId, meaning: &Meaning, place: Place) -> Result<Symbolic, OutOfScope> {
+    pub(crate) fn place(
+        &mut self,
+        proc: ProcId,
+        meaning: &Meaning,
+        place: Place,
+    ) -> Result<Symbolic, OutOfScope> {
         let (Place::Entry(var) | Place::Now(var) | Place::Exit(var)) = place else {
             return self.result(proc, meaning, place);
         };
@@ -267,102 +267,6 @@ impl<'a> Executor<'a> {
             Meaning::Leaving(_, call) => Source::Returned(call.edge, at),
         };
         Ok(self.input(source, ty))
-    }
-
-    /// A set of a procedure under a meaning. `tick` is called for each node; work stops where it says so.
-    pub fn set(
-        &mut self,
-        proof: &Proof,
-        set: Ref,
-        proc: ProcId,
-        meaning: &Meaning,
-        tick: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Lit>, OutOfScope> {
-        let since = self.since(meaning);
-        let meant = self.meant(proc, since > 0);
-        let known = |last: &[u32], made: &[Vec<(u32, Lit)>; 2], at: usize| {
-            let start = usize::from(last[at] < since);
-            let (of, lit) = made[start][at];
-            (of == meant[start]).then_some(lit)
-        };
-        let mut stack = vec![set.number() as usize];
-        while let Some(&at) = stack.last() {
-            if known(&self.last, &self.made, at).is_some() {
-                stack.pop();
-                continue;
-            }
-            if !tick() {
-                return Ok(None);
-            }
-            let node = &proof.nodes()[at - 1];
-            let below: &[Ref] = match node {
-                Node::Bit(..) | Node::Sum(..) => &[],
-                Node::Ite(three) => three,
-                Node::And(all) => all,
-            };
-            let before = stack.len();
-            let missing = below.iter().map(|to| to.number() as usize);
-            stack.extend(missing.filter(|&to| known(&self.last, &self.made, to).is_none()));
-            if stack.len() > before {
-                continue;
-            }
-            stack.pop();
-            let of = |to: &Ref| {
-                let made = known(&self.last, &self.made, to.number() as usize);
-                made.expect("nodes below are made first").flip(to.is_complement())
-            };
-            let lit = match node {
-                Node::Bit(place, bit) => match self.place(proc, meaning, *place)? {
-                    Symbolic::Bits(bits) => *bits.get(*bit as usize).ok_or(OutOfScope(*place))?,
-                    Symbolic::Number(_) => return Err(OutOfScope(*place)),
-                },
-                Node::Sum(terms, compare) => {
-                    let mut sum = Affine::default();
-                    for &(factor, place) in terms {
-                        let Symbolic::Number(number) = self.place(proc, meaning, place)? else {
-                            return Err(OutOfScope(place));
-                        };
-                        sum = self.numbers.affine(sum.plus(&number, factor.into()));
-                    }
-                    self.numbers.compare(&mut self.gates, &sum, *compare)
-                }
-                Node::Ite([c, a, b]) => {
-                    let (c, a, b) = (of(c), of(a), of(b));
-                    self.gates.ite(c, a, b)
-                }
-                Node::And(all) => {
-                    let all = all.iter().map(of).collect();
-                    self.gates.and(all)
-                }
-            };
-            let start = usize::from(self.last[at] < since);
-            self.made[start][at] = (meant[start], lit);
-        }
-        let lit = known(&self.last, &self.made, set.number() as usize).expect("it was made last");
-        Ok(Some(lit.flip(set.is_complement())))
-    }
-
-    /// From which place in the proof on bits have another value under a meaning than at the start of a run.
-    fn since(&self, meaning: &Meaning) -> u32 {
-        let Meaning::Here(run) = meaning else { return 0 };
-        let bits = run.changed.iter().flat_map(|(var, _)| {
-            let width = self.program.vars()[*var].ty.bits().unwrap_or(0);
-            (0..width).filter_map(|bit| self.ranks.get(&(Place::Now(*var), bit)))
-        });
-        bits.copied().min().unwrap_or(NEVER)
-    }
-
-    /// The numbers of a new meaning, and of the start of runs of a procedure, if that matters. The constant is known under both.
-    fn meant(&mut self, proc: ProcId, start: bool) -> [u32; 2] {
-        self.meanings += 1;
-        if start && self.begun.1 != Some(proc) {
-            self.begun = (self.meanings, Some(proc));
-        }
-        let meant = [self.meanings, self.begun.0];
-        for (made, meant) in self.made.iter_mut().zip(meant) {
-            made[0] = (meant, Lit::TRUE);
-        }
-        meant
     }
 
     /// Takes an edge that does not call at the end of a run. Returns the results, if it returns.
@@ -503,30 +407,17 @@ impl<'a> Executor<'a> {
 }
 
 impl Run {
+    /// The variables that have changed.
+    pub fn changed(&self) -> impl Iterator<Item = VarId> + '_ {
+        self.changed.iter().map(|(var, _)| *var)
+    }
+
     fn change(&mut self, var: VarId, value: Symbolic) {
         match self.changed.binary_search_by_key(&var, |(var, _)| *var) {
             Ok(at) => self.changed[at].1 = value,
             Err(at) => self.changed.insert(at, (var, value)),
         }
     }
-}
-
-/// The place of what is not a bit, and is behind all bits.
-const NEVER: u32 = u32::MAX;
-
-/// For each node of a proof the place of the last bit on which it depends. Comparisons of integers are behind all bits.
-fn last(proof: &Proof, ranks: &HashMap<(Place, u8), u32, BuildHasherDefault<Mix>>) -> Vec<u32> {
-    let mut last = vec![0];
-    for node in proof.nodes() {
-        let of = |to: &Ref| last[to.number() as usize];
-        last.push(match node {
-            Node::Bit(place, bit) => ranks[&(*place, *bit)],
-            Node::Sum(..) => NEVER,
-            Node::Ite(three) => three.iter().map(of).max().unwrap_or(0),
-            Node::And(all) => all.iter().map(of).max().unwrap_or(0),
-        });
-    }
-    last
 }
 
 /// The variables in scope in a procedure.

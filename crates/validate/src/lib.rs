@@ -46,6 +46,7 @@ mod modified;
 mod numbers;
 mod omega;
 mod pairs;
+mod sets;
 mod solver;
 mod symbolic;
 mod together;

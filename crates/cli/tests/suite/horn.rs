@@ -238,3 +238,75 @@ fn clauses_are_about_what_is_asked() {
     assert!(threads.err.contains("threads"), "{}", threads.err);
     postbop(&["emit", "examples/bebop.bp", "--target", "R"]).with(2);
 }
+
+/// The function of SMT-LIB of this name, of two vectors of so many bits.
+fn on_vectors(name: &str, bits: u32, x: i64, y: i64) -> i64 {
+    let size = 1 << bits;
+    let signed = |number: i64| if number >= size / 2 { number - size } else { number };
+    let (s, t) = (signed(x), signed(y));
+    let value = match name {
+        "bvnand" => !(x & y),
+        "bvnor" => !(x | y),
+        "bvxnor" => !(x ^ y),
+        "bvcomp" => return (x == y).into(),
+        "bvudiv" if y == 0 => -1,
+        "bvudiv" => x / y,
+        "bvurem" if y == 0 => x,
+        "bvurem" => x % y,
+        "bvsdiv" if t == 0 => {
+            if s >= 0 {
+                -1
+            } else {
+                1
+            }
+        }
+        "bvsdiv" => s / t,
+        "bvsrem" | "bvsmod" if t == 0 => s,
+        "bvsrem" => s % t,
+        // The remainder that has the sign of the divisor.
+        "bvsmod" => s - t * (s as f64 / t as f64).floor() as i64,
+        "bvshl" => x << y,
+        "bvlshr" => x >> y,
+        "bvashr" => s >> y,
+        "(_ rotate_left 2)" => (0..2).fold(x, |all, _| (all << 1 | all >> (bits - 1)) & (size - 1)),
+        "(_ rotate_right 2)" => (0..2).fold(x, |all, _| all >> 1 | (all & 1) << (bits - 1)),
+        _ => panic!("no function {name}"),
+    };
+    value.rem_euclid(size)
+}
+
+#[test]
+fn functions_on_vectors_are_those_of_smt_lib() {
+    let two = [
+        "bvnand", "bvnor", "bvxnor", "bvcomp", "bvudiv", "bvurem", "bvsdiv", "bvsrem", "bvsmod", "bvshl",
+        "bvlshr", "bvashr",
+    ];
+    for name in two.into_iter().chain(["(_ rotate_left 2)", "(_ rotate_right 2)"]) {
+        for bits in [1, 2, 3] {
+            let call = if two.contains(&name) { format!("({name} x y)") } else { format!("({name} x)") };
+            let sort = format!("(_ BitVec {bits})");
+            let size = if name == "bvcomp" { 1 } else { bits };
+            let pairs: Vec<(i64, i64)> =
+                (0..1 << bits).flat_map(|x| (0..1 << bits).map(move |y| (x, y))).collect();
+            // With a wrong value for one pair there is a pair that has another one.
+            for wrong in [None, Some(pairs.len() - 1)] {
+                let differs = |(at, &(x, y)): (usize, &(i64, i64))| {
+                    let value = on_vectors(name, bits, x, y) ^ i64::from(wrong == Some(at));
+                    format!(
+                        "(and (= x (_ bv{x} {bits})) (= y (_ bv{y} {bits})) (not (= {call} (_ bv{value} {size}))))"
+                    )
+                };
+                let all: Vec<String> = pairs.iter().enumerate().map(differs).collect();
+                let text = format!(
+                    "(set-logic HORN)\n(declare-fun p ({sort} {sort}) Bool)\n(assert (forall ((x {sort}) (y {sort})) (p x y)))\n\
+                     (assert (forall ((x {sort}) (y {sort})) (=> (and (p x y) (or {})) false)))\n(check-sat)\n",
+                    all.join(" ")
+                );
+                let reading = read(text.as_bytes(), Options::default());
+                let program = reading.program.unwrap_or_else(|| panic!("{name}: {:?}", reading.diagnostics));
+                let query = property(&program, "", "ERROR").expect("clauses have a query");
+                assert_eq!(reached(&program, query.locs()), Some(wrong.is_some()), "{name} of {bits} bits");
+            }
+        }
+    }
+}

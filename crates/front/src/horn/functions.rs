@@ -3,6 +3,7 @@
 use super::parse::{Parser, syntax};
 use super::sexp::NodeId;
 use super::term::{Fun, TermId};
+use super::vectors;
 use crate::diagnostic::{Code, Diagnostic};
 use postbop_ir::types::MAX_WIDTH;
 use postbop_ir::{Span, Type};
@@ -200,11 +201,21 @@ fn integer(parser: &mut Parser, span: Span, name: &str, operands: Vec<TermId>) -
         }
         _ => {
             let [dividend, divisor] = count(span, name, &operands)?;
-            if parser.terms.constant(divisor).is_none_or(|divisor| divisor <= 0) {
-                return Err(out_of_fragment(span, format!("`{name}` by anything but a positive constant")));
-            }
+            let by = parser.terms.constant(divisor).filter(|&by| by != 0 && by != i64::MIN);
+            let Some(by) = by else {
+                return Err(out_of_fragment(
+                    span,
+                    format!("`{name}` by anything but a constant other than 0"),
+                ));
+            };
+            // The remainder is never negative: by -3 it is the same as by 3, and the quotient is the opposite.
+            let positive = parser.terms.number(ty, by.abs());
             let fun = if name == "div" { Fun::Div } else { Fun::Mod };
-            parser.terms.apply(fun, vec![dividend, divisor], ty)
+            let value = parser.terms.apply(fun, vec![dividend, positive], ty);
+            match fun == Fun::Div && by < 0 {
+                true => parser.terms.apply(Fun::Neg, vec![value], ty),
+                false => value,
+            }
         }
     })
 }
@@ -246,10 +257,11 @@ fn vector(parser: &mut Parser, span: Span, name: &str, operands: Vec<TermId>, ty
             parser.terms.apply(Fun::Neg, vec![operand], ty)
         }
         "bvnot" => {
-            // All bits set, less the number.
             let [operand] = count(span, name, &operands)?;
-            let ones = parser.terms.number(ty, ty.max().get());
-            parser.terms.apply(Fun::Sub, vec![ones, operand], ty)
+            vectors::complement(&mut parser.terms, operand)
+        }
+        "bvnand" | "bvnor" | "bvxnor" | "bvcomp" | "bvudiv" | "bvurem" | "bvsdiv" | "bvsrem" | "bvsmod" => {
+            vectors::of_two(&mut parser.terms, name, count(span, name, &operands)?)
         }
         "concat" => {
             let mut operands = operands.into_iter();
@@ -258,16 +270,15 @@ fn vector(parser: &mut Parser, span: Span, name: &str, operands: Vec<TermId>, ty
         }
         "bvshl" | "bvlshr" | "bvashr" => {
             let [operand, by] = count(span, name, &operands)?;
-            let Some(by) = parser.terms.constant(by) else {
-                return Err(out_of_fragment(span, format!("`{name}` by anything but a constant")));
-            };
-            let by = by.min(bits.into()) as u8;
             let fun = match name {
-                "bvshl" => Fun::Shl(by),
-                "bvlshr" => Fun::Lshr(by),
-                _ => Fun::Ashr(by),
+                "bvshl" => Fun::Shl,
+                "bvlshr" => Fun::Lshr,
+                _ => Fun::Ashr,
             };
-            parser.terms.apply(fun, vec![operand], ty)
+            match parser.terms.constant(by) {
+                Some(by) => parser.terms.apply(fun(by.min(bits.into()) as u8), vec![operand], ty),
+                None => vectors::shifted(&mut parser.terms, fun, operand, by),
+            }
         }
         _ => return Err(out_of_fragment(span, format!("`{name}`"))),
     })
@@ -319,7 +330,12 @@ pub fn indexed(parser: &mut Parser, id: NodeId, index: &[NodeId], operands: Vec<
     };
     let &[operand] = &operands[..] else { return syntax(span, format!("`{name}` takes 1 operand")) };
     let Type::Uint(bits) = parser.terms.ty(operand) else {
-        return mismatch(span, format!("`{name}` is for bit-vectors"));
+        return match name {
+            "extract" | "zero_extend" | "sign_extend" | "rotate_left" | "rotate_right" | "repeat" => {
+                mismatch(span, format!("`{name}` is for bit-vectors"))
+            }
+            _ => Err(out_of_fragment(span, format!("`(_ {name} …)`"))),
+        };
     };
     let bits = u64::from(bits);
     let (fun, ty) = match (name, &numbers[..]) {
@@ -329,6 +345,15 @@ pub fn indexed(parser: &mut Parser, id: NodeId, index: &[NodeId], operands: Vec<
         ("extract", _) => return mismatch(span, format!("a vector of {bits} bits has no such bits")),
         ("zero_extend", &[by]) => (Fun::ZeroExtend, width(bits.saturating_add(by), span)?),
         ("sign_extend", &[by]) => (Fun::SignExtend, width(bits.saturating_add(by), span)?),
+        ("rotate_left", &[by]) => return Ok(vectors::rotated_left(&mut parser.terms, operand, by)),
+        ("rotate_right", &[by]) => {
+            let left = bits - by % bits;
+            return Ok(vectors::rotated_left(&mut parser.terms, operand, left));
+        }
+        ("repeat", &[times]) if times > 0 => {
+            width(bits.saturating_mul(times), span)?;
+            return (1..times).try_fold(operand, |all, _| concat(parser, span, all, operand));
+        }
         _ => return Err(out_of_fragment(span, format!("`(_ {name} …)`"))),
     };
     Ok(parser.terms.apply(fun, vec![operand], ty))

@@ -35,6 +35,7 @@ mod script;
 mod sexp;
 mod solve;
 mod term;
+mod vectors;
 mod walk;
 
 pub use lower::ERROR;

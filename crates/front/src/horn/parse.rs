@@ -23,6 +23,8 @@ pub enum Meaning {
     Definition(Vec<VarNo>, TermId),
     /// A variable of all rules.
     Variable(TermId),
+    /// A constant without a value, which must not be used.
+    Open,
 }
 
 /// Reads terms.
@@ -250,6 +252,9 @@ impl<'a, 't> Parser<'a, 't> {
         }
         match self.names.get(name).cloned() {
             None => functions::named(self, id, name, operands),
+            Some(Meaning::Open) => {
+                Err(functions::out_of_fragment(span, format!("`{name}`, a constant without a value,")))
+            }
             Some(Meaning::Variable(term)) => match operands.is_empty() {
                 true => Ok(term),
                 false => syntax(span, format!("`{name}` is a variable, not a function")),

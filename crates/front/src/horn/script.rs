@@ -85,11 +85,12 @@ impl<'t> Script<'_, 't> {
             }
             ("declare-rel", &[name, sorts]) => self.declare(name, sorts)?,
             ("declare-const", &[name, sort]) => {
-                if self.parser.sort(sort)? != Type::Bool {
-                    let what = format!("`{}`, a constant without a value,", tree.text(name));
-                    return Err(out_of_fragment(span, what));
+                if self.parser.sort(sort)? == Type::Bool {
+                    self.relation(name, Vec::new())?;
+                } else {
+                    let text = self.new_name(name)?;
+                    self.parser.names.insert(text, Meaning::Open);
                 }
-                self.relation(name, Vec::new())?;
             }
             ("declare-var", &[name, sort]) => {
                 let (ty, text) = (self.parser.sort(sort)?, self.new_name(name)?);
