@@ -9,7 +9,7 @@
 //!
 //! \[burch\], for the conjunction with early quantification.
 
-use crate::diagrams::{Diagrams, Stop, Vertex};
+use crate::diagrams::{Diagrams, Stop, Vertex, number};
 use crate::gates::{Gates, Lit};
 use std::collections::HashSet;
 
@@ -54,8 +54,8 @@ impl Diagrams<'_> {
             }
             self.step()?;
             self.pairs.insert(both, Lit::FALSE);
-            let tests = self.first(&both);
-            work.extend([false, true].map(|side| both.map(|lit| self.side(lit, tests, side))));
+            let (_, low, high) = self.sides(both);
+            work.extend([low, high]);
         }
         Ok(false)
     }
@@ -102,7 +102,7 @@ impl Diagrams<'_> {
             Visit([Lit; 2]),
             /// The second part of a vertex that is quantified: if the first is true, it does not matter.
             VisitUnlessTrue([Lit; 2]),
-            Join([Lit; 2], (u32, u32)),
+            Join([Lit; 2], u64),
         }
         self.pairs.begin();
         let (mut tasks, mut done) = (vec![Task::Visit(both)], Vec::new());
@@ -125,9 +125,8 @@ impl Diagrams<'_> {
                         continue;
                     }
                     self.step()?;
-                    let tests = self.first(&both);
-                    let [low, high] = [false, true].map(|side| both.map(|lit| self.side(lit, tests, side)));
-                    let second = match self.uses[tests.1 as usize].1 > at {
+                    let (tests, low, high) = self.sides(both);
+                    let second = match self.uses[number(tests)].1 > at {
                         true => Task::Visit(high),
                         false => Task::VisitUnlessTrue(high),
                     };
@@ -136,7 +135,7 @@ impl Diagrams<'_> {
                 Task::Join(both, tests) => {
                     let (high, low) = (done.pop(), done.pop());
                     let (low, high) = low.zip(high).expect("both were computed before");
-                    let made = match self.uses[tests.1 as usize].1 > at {
+                    let made = match self.uses[number(tests)].1 > at {
                         true => self.vertex(tests, low, high),
                         false => self.choose(low, Lit::TRUE, high)?,
                     };

@@ -33,8 +33,8 @@ const QUESTION: u64 = 16;
 /// A vertex: the input that it tests, and what is left if it is false, and if it is true. The latter is not a complement.
 #[derive(Clone, Copy)]
 pub(crate) struct Vertex {
-    /// The rank of the input, and its number.
-    tests: (u32, u32),
+    /// The rank of the input, and its number in the lower half. That of the constant is below all others.
+    tests: u64,
     pub low: Lit,
     pub high: Lit,
     /// The next vertex in the same bucket; 0 at the end.
@@ -80,7 +80,7 @@ const NONE: ([Lit; 3], Lit) = ([Lit::TRUE; 3], Lit::TRUE);
 /// A step of a computation: the choice between two diagrams by a third, or the vertex for the two choices computed last.
 enum Task {
     Choose([Lit; 3]),
-    Join { of: [Lit; 3], tests: (u32, u32), flip: bool },
+    Join { of: [Lit; 3], tests: u64, flip: bool },
 }
 
 /// Why a diagram is not made.
@@ -93,7 +93,7 @@ pub(crate) enum Stop {
 impl<'g> Diagrams<'g> {
     /// No diagrams but the constants.
     pub fn new(goes_on: GoesOn<'g>) -> Self {
-        let leaf = Vertex { tests: (0, 0), low: Lit::TRUE, high: Lit::TRUE, next: 0 };
+        let leaf = Vertex { tests: 0, low: Lit::TRUE, high: Lit::TRUE, next: 0 };
         Diagrams {
             goes_on,
             vertices: vec![leaf],
@@ -156,7 +156,7 @@ impl<'g> Diagrams<'g> {
 
     fn make(&mut self, gates: &Gates, at: usize) -> Result<Lit, Stop> {
         match gates.gate(at) {
-            Gate::Input(rank) => Ok(self.vertex((rank, at as u32), Lit::FALSE, Lit::TRUE)),
+            Gate::Input(rank) => Ok(self.vertex(u64::from(rank) << 32 | at as u64, Lit::FALSE, Lit::TRUE)),
             Gate::Ite([c, a, b]) => self.choose(self.made_of(c), self.made_of(a), self.made_of(b)),
             Gate::And(&[a, b]) => {
                 let (a, b) = (self.made_of(a), self.made_of(b));
@@ -195,13 +195,13 @@ impl<'g> Diagrams<'g> {
         Ok(others[0])
     }
 
-    pub(crate) fn vertex(&mut self, tests: (u32, u32), low: Lit, high: Lit) -> Lit {
+    pub(crate) fn vertex(&mut self, tests: u64, low: Lit, high: Lit) -> Lit {
         if low == high {
             return low;
         }
         let flip = high.is_negated();
         let (low, high) = (low.flip(flip), high.flip(flip));
-        let bucket = place([Lit::of(tests.1 as usize), low, high], self.buckets.len());
+        let bucket = place([Lit::of(number(tests)), low, high], self.buckets.len());
         let mut at = self.buckets[bucket];
         while at != 0 {
             let vertex = &self.vertices[at as usize];
@@ -224,7 +224,7 @@ impl<'g> Diagrams<'g> {
         let size = 2 * self.buckets.len();
         self.buckets = vec![0; size];
         for (at, vertex) in self.vertices.iter_mut().enumerate().skip(1) {
-            let bucket = place([Lit::of(vertex.tests.1 as usize), vertex.low, vertex.high], size);
+            let bucket = place([Lit::of(number(vertex.tests)), vertex.low, vertex.high], size);
             vertex.next = std::mem::replace(&mut self.buckets[bucket], at as u32);
         }
         if size > MOST_PLACES {
@@ -261,8 +261,7 @@ impl<'g> Diagrams<'g> {
                         continue;
                     }
                     self.step()?;
-                    let tests = self.first(&of);
-                    let [low, high] = [false, true].map(|side| of.map(|lit| self.side(lit, tests, side)));
+                    let (tests, low, high) = self.sides(of);
                     self.tasks.extend([
                         Task::Join { of, tests, flip },
                         Task::Choose(high),
@@ -294,21 +293,25 @@ impl<'g> Diagrams<'g> {
         if asks && !(self.goes_on)(PATIENCE * STEP) { Err(Stop::CalledOff) } else { Ok(()) }
     }
 
-    /// The input that is tested first in some of these, which are not all constant: the one with the greatest rank.
-    pub(crate) fn first(&self, of: &[Lit]) -> (u32, u32) {
-        let inner = of.iter().filter(|lit| lit.gate() != 0);
-        inner.map(|lit| self.vertices[lit.gate()].tests).max().expect("not all are constant")
-    }
-
-    /// What is left of a diagram if an input is false, or true, that nothing in it is tested before.
-    pub(crate) fn side(&self, of: Lit, tests: (u32, u32), value: bool) -> Lit {
-        let vertex = self.vertices[of.gate()];
-        if of.gate() == 0 || vertex.tests != tests {
-            return of;
+    /// The input that is tested first in some of these, which are not all constant: the one with the greatest rank. And what is left of them if it is false, and if it is true.
+    #[inline(always)]
+    pub(crate) fn sides<const N: usize>(&self, of: [Lit; N]) -> (u64, [Lit; N], [Lit; N]) {
+        let vertices = of.map(|lit| self.vertices[lit.gate()]);
+        let tests = vertices.iter().fold(0, |first, vertex| first.max(vertex.tests));
+        let (mut low, mut high) = (of, of);
+        for (at, vertex) in vertices.iter().enumerate() {
+            if vertex.tests == tests {
+                let flip = of[at].is_negated();
+                (low[at], high[at]) = (vertex.low.flip(flip), vertex.high.flip(flip));
+            }
         }
-        let side = if value { vertex.high } else { vertex.low };
-        side.flip(of.is_negated())
+        (tests, low, high)
     }
+}
+
+/// The number of the input that is tested.
+pub(crate) fn number(tests: u64) -> usize {
+    tests as u32 as usize
 }
 
 /// Where something is looked for in a table of this size, a power of two.

@@ -15,8 +15,9 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// How many locations there are in a part: neighbours have most gates in common.
-const PART: usize = 32;
+/// How many parts there are at least for each checker, and how many locations in a part at most: neighbours have most gates in common, but some locations take much longer than others.
+const PARTS: usize = 16;
+const LARGEST: usize = 8;
 
 /// A proof of fewer nodes is checked sooner than another thread starts.
 const FEW: usize = 1 << 11;
@@ -29,8 +30,9 @@ pub fn closed(
     goes_on: GoesOn,
     jobs: usize,
 ) -> Result<(), Stop> {
-    let jobs = if proof.nodes().len() < FEW { 1 } else { jobs };
-    divided(&|| Checker::new(program, proof, targets, goes_on), jobs, PART)
+    let jobs = if proof.nodes().len() < FEW { 1 } else { jobs.max(1) };
+    let part = (program.locs().len() / (PARTS * jobs)).clamp(1, LARGEST);
+    divided(&|| Checker::new(program, proof, targets, goes_on), jobs, part)
 }
 
 /// The same, with parts of this size. The first argument makes a checker.
