@@ -25,6 +25,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long after its time limit a run may take to say so.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How long to look away from a run, at least and at most.
+const SHORTEST_LOOK: Duration = Duration::from_micros(20);
+const LONGEST_LOOK: Duration = Duration::from_millis(5);
+
 /// The most seconds for a run of a noisy instance.
 const NOISY_TIMEOUT: u64 = 5;
 
@@ -300,11 +304,13 @@ fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
     let problem = |problem: std::io::Error| problem.to_string();
     let mut child = command.spawn().map_err(problem)?;
     while child.try_wait().map_err(problem)?.is_none() {
-        if start.elapsed() > limit {
+        let so_far = start.elapsed();
+        if so_far > limit {
             child.kill().and_then(|()| child.wait()).map_err(problem)?;
             return Ok(false);
         }
-        std::thread::sleep(Duration::from_millis(1));
+        // A run that ends while nobody looks is measured too long, by a hundredth at most.
+        std::thread::sleep((so_far / 100).clamp(SHORTEST_LOOK, LONGEST_LOOK));
     }
     Ok(true)
 }
