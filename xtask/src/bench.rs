@@ -25,9 +25,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// How long after its time limit a run may take to say so.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long to look away from a run, at least and at most.
-const SHORTEST_LOOK: Duration = Duration::from_micros(20);
-const LONGEST_LOOK: Duration = Duration::from_millis(5);
+/// How long to wait between two looks at a run, at least and at most.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// The most seconds for a run of a noisy instance.
 const NOISY_TIMEOUT: u64 = 5;
@@ -310,7 +310,7 @@ fn wait(command: &mut Command, limit: Duration) -> Result<bool, String> {
             return Ok(false);
         }
         // A run that ends while nobody looks is measured too long, by a hundredth at most.
-        std::thread::sleep((so_far / 100).clamp(SHORTEST_LOOK, LONGEST_LOOK));
+        std::thread::sleep((so_far / 100).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
     Ok(true)
 }

@@ -76,7 +76,7 @@ impl Examined {
         let done = AtomicU64::new(0);
         let goes_on =
             |more: u64| done.fetch_add(more, Relaxed) + more <= most && budget.check_writing().is_ok();
-        // How much work there is depends on how many share it.
+        // Threads that share a check do more work in all: where work is limited, the answer would depend on how many there are.
         let jobs = if proofs == Proofs::Kept { budget.jobs() } else { 1 };
         let closed = postbop_validate::closed(program, &proof, &[], &goes_on, jobs);
         let kept = proofs == Proofs::Kept && !translated;

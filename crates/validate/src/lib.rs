@@ -106,7 +106,7 @@ impl fmt::Display for Flaw {
 }
 
 /// Whether a proof shows that no run of a program reaches any of these locations. `goes_on` is asked again and again whether the work may go on, after so much
-/// more of it; there are as many threads as there may be `jobs` at once.
+/// more of it. At most `jobs` threads check at the same time, and not more than there are cores.
 pub fn validate(program: &Program, proof: &Proof, targets: &[LocId], goes_on: GoesOn, jobs: usize) -> Answer {
     let answer = closed(program, proof, targets, goes_on, jobs).and_then(|()| {
         let mut checker = Checker::new(program, proof, targets, goes_on).map_err(Stop::Unknown)?;

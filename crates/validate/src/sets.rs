@@ -3,8 +3,8 @@
 //! # Idea
 //!
 //! The nodes of a set become gates, operands first. What the bits in it stand for depends on where the set is looked at ([`Meaning`]), so the same node becomes another gate each time. But at the
-//! end of a run most bits are what they were at its start: a node that depends on no others is made once for all runs of a procedure. Nodes are told apart by the places of their bits in the
-//! proof: diagrams are written from their leaves to their roots, so a node that depends on no bit from some place on is below all that do.
+//! end of a run most bits are what they were at its start: a node that depends on no others is made once for all runs of a procedure. For each node the place in the proof of the last bit on which it depends is
+//! known. If that is before the first bit that the run has changed, the node is as at the start. Diagrams are written from their leaves to their roots, so there are many such nodes.
 
 use crate::affine::Affine;
 use crate::execute::{Executor, Meaning, OutOfScope, Ranks};
@@ -53,7 +53,7 @@ impl Nodes {
         }
     }
 
-    /// Whether a node is what it is at the start, as a number.
+    /// Which of the two lists of functions a node is in: the second, if it is what it is at the start.
     fn at_start(&self, node: usize) -> usize {
         usize::from(self.last[node] < self.since)
     }

@@ -12,6 +12,7 @@ use postbop_ir::proof::{Maker, Node, Place, Proof, Ref};
 use postbop_ir::step::{Places, Successor, Valuation, all_values, resume, successors};
 use postbop_ir::{Action, Id, LocId, ProcId, Program, Table, Type, Value, VarId, text};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// `main` calls f until it says so; f calls itself once at most, writes g, never its parameter, and h not at all. l8 is not reached: g is 0 after a call of f.
 const PROGRAM: &str = r#"postbop-ir 1
@@ -428,6 +429,28 @@ fn several_checkers_find_the_flaw_that_one_finds() {
         }
     }
     assert!(closed > 10 && flaws > 10, "{closed} closed, {flaws} not");
+}
+
+#[test]
+fn several_checkers_stop_when_the_work_is_called_off_or_breaks_down() {
+    let naive = Naive::new();
+    let proof = naive.proof(&naive.least());
+    let check = |most: u64, panics: bool| {
+        let asked = AtomicU64::new(0);
+        let goes_on = |_| {
+            let goes_on = asked.fetch_add(1, Relaxed) < most;
+            assert!(goes_on || !panics, "a breakdown on purpose");
+            goes_on
+        };
+        let stop = divided(&|| Checker::new(&naive.program, &proof, &[], &goes_on), 3, 1);
+        (stop, asked.into_inner())
+    };
+    let (closed, asked) = check(u64::MAX, false);
+    assert!(closed.is_ok() && asked > 10, "{closed:?}, asked {asked} times");
+    for most in 0..asked / 2 {
+        assert!(matches!(check(most, false).0, Err(Stop::Unknown(_))), "after {most}");
+        assert!(std::panic::catch_unwind(|| check(most, true)).is_err(), "after {most}");
+    }
 }
 
 #[test]

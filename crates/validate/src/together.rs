@@ -22,7 +22,7 @@ const LARGEST: usize = 8;
 /// A proof of fewer nodes is checked sooner than another thread starts.
 const FEW: usize = 1 << 11;
 
-/// Whether the sets of a proof are closed, by so many checkers at most. Sets that targets lack are empty.
+/// Whether the sets of a proof are closed, by so many checkers at most, and not more than there are cores. Sets that targets lack are empty.
 pub fn closed(
     program: &Program,
     proof: &Proof,
@@ -30,7 +30,8 @@ pub fn closed(
     goes_on: GoesOn,
     jobs: usize,
 ) -> Result<(), Stop> {
-    let jobs = if proof.nodes().len() < FEW { 1 } else { jobs.max(1) };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let jobs = if proof.nodes().len() < FEW { 1 } else { jobs.clamp(1, cores) };
     let part = (program.locs().len() / (PARTS * jobs)).clamp(1, LARGEST);
     divided(&|| Checker::new(program, proof, targets, goes_on), jobs, part)
 }

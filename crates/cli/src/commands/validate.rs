@@ -45,7 +45,6 @@ fn answer(input: &Input, text: &str) -> Result<(Vec<String>, Answer), String> {
     // No run is ever at the exit of a procedure that was called: a return leads on at once.
     let main = input.program.procs()[input.program.main()].exit;
     targets.retain(|&loc| !input.program.is_exit(loc) || loc == main);
-    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-    let answer = validate(&input.program, &certificate.proof, &targets, &|_| true, jobs);
+    let answer = validate(&input.program, &certificate.proof, &targets, &|_| true, usize::MAX);
     Ok((certificate.properties, answer))
 }

@@ -45,10 +45,15 @@ fn reached(program: &Program, locs: &[LocId]) -> Option<bool> {
 
 /// The same question about the clauses of a program, read back.
 fn reached_in_clauses(program: &Program, locs: &[LocId]) -> Option<bool> {
-    let reading = read(clauses(program, locs).as_bytes(), Options::default());
-    let back = reading.program.unwrap_or_else(|| panic!("{:?}", reading.diagnostics));
-    let query = property(&back, "", "ERROR").expect("clauses have a query");
-    reached(&back, query.locs())
+    derives_false(&clauses(program, locs))
+}
+
+/// Whether false can be derived from clauses, if that is found out soon.
+fn derives_false(clauses: &str) -> Option<bool> {
+    let reading = read(clauses.as_bytes(), Options::default());
+    let program = reading.program.unwrap_or_else(|| panic!("{:?}", reading.diagnostics));
+    let query = property(&program, "", "ERROR").expect("clauses have a query");
+    reached(&program, query.locs())
 }
 
 #[test]
@@ -282,7 +287,7 @@ fn functions_on_vectors_are_those_of_smt_lib() {
         "bvlshr", "bvashr",
     ];
     for name in two.into_iter().chain(["(_ rotate_left 2)", "(_ rotate_right 2)"]) {
-        for bits in [1, 2, 3] {
+        for bits in [1, 2, 3, 5] {
             let call = if two.contains(&name) { format!("({name} x y)") } else { format!("({name} x)") };
             let sort = format!("(_ BitVec {bits})");
             let size = if name == "bvcomp" { 1 } else { bits };
@@ -302,11 +307,32 @@ fn functions_on_vectors_are_those_of_smt_lib() {
                      (assert (forall ((x {sort}) (y {sort})) (=> (and (p x y) (or {})) false)))\n(check-sat)\n",
                     all.join(" ")
                 );
-                let reading = read(text.as_bytes(), Options::default());
-                let program = reading.program.unwrap_or_else(|| panic!("{name}: {:?}", reading.diagnostics));
-                let query = property(&program, "", "ERROR").expect("clauses have a query");
-                assert_eq!(reached(&program, query.locs()), Some(wrong.is_some()), "{name} of {bits} bits");
+                assert_eq!(derives_false(&text), Some(wrong.is_some()), "{name} of {bits} bits");
             }
         }
     }
+}
+
+#[test]
+fn division_by_negative_constants_is_that_of_smt_lib() {
+    // The remainder is at least 0, and the dividend is quotient times divisor and remainder.
+    for (x, quotient, rest) in [(7, -2, 1), (6, -2, 0), (0, 0, 0), (-1, 1, 2), (-7, 3, 2)] {
+        for (wrong, derived) in [(0, false), (1, true)] {
+            let text = format!(
+                "(set-logic HORN)\n(declare-fun p (Int) Bool)\n(declare-const unused (_ BitVec 8))\n(assert (p (+ 0 {})))\n(assert (forall ((x Int)) \
+                 (=> (and (p x) (not (and (= (div x (- 3)) (+ {wrong} {})) (= (mod x (- 3)) {rest})))) false)))\n",
+                signed(x),
+                signed(quotient)
+            );
+            assert_eq!(derives_false(&text), Some(derived), "{x}: {text}");
+        }
+    }
+    let used = "(set-logic HORN)\n(declare-const c Int)\n(assert (=> (= c 1) false))\n";
+    let reading = read(used.as_bytes(), Options::default());
+    assert!(reading.program.is_none() && reading.diagnostics.iter().any(|one| one.message.contains("`c`")));
+}
+
+/// An integer as SMT-LIB writes it.
+fn signed(number: i64) -> String {
+    if number < 0 { format!("(- {})", -number) } else { number.to_string() }
 }

@@ -39,7 +39,7 @@ fn compared(terms: &mut Terms, one: TermId, other: TermId) -> TermId {
     terms.apply(Fun::Ite, vec![same, yes, no], bit)
 }
 
-/// A vector with its lower bits, from this one on, in front of the others.
+/// A vector rotated to the left by so many bits.
 pub fn rotated_left(terms: &mut Terms, operand: TermId, by: u64) -> TermId {
     let ty = terms.ty(operand);
     let bits = ty.bits().unwrap_or(1);
