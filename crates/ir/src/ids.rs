@@ -107,7 +107,7 @@ impl<I: Id, T> Table<I, T> {
     }
 
     /// All ids in order.
-    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + Clone + use<I, T> {
         (0..self.rows.len()).map(I::new)
     }
 

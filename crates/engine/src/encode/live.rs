@@ -21,7 +21,8 @@
 //! of calls so takes two turns, however long it is.
 
 use super::scope::Scopes;
-use postbop_ir::{Action, Edge, EdgeId, Expr, Id, Loc, LocId, Op, ProcId, Program, Table, VarId};
+use super::transfer::Transfers;
+use postbop_ir::{Action, Edge, EdgeId, Id, Loc, LocId, ProcId, Program, Table, VarId};
 use postbop_kit::bits;
 use postbop_kit::groups::Groups;
 use rustc_hash::FxHashMap as HashMap;
@@ -121,24 +122,17 @@ impl Live {
     }
 }
 
-/// Of the values that are stored in fields, those whose fields are live. The fields are not live any more.
-fn needed<'e>(set: &mut [u64], stored: impl Iterator<Item = (usize, &'e Expr)>) -> SmallVec<[&'e Expr; 8]> {
-    let mut needed = SmallVec::new();
-    for (field, value) in stored {
-        if bits::contains(set, field) {
-            bits::remove(set, field);
-            needed.push(value);
-        }
-    }
-    needed
-}
-
 /// For each call, by the lists of globals of caller and callee, the caller's fields that the callee shares.
-fn masks(program: &Program, scopes: &Scopes, calls: &Groups) -> HashMap<(u32, u32), Vec<u64>> {
+fn masks(
+    program: &Program,
+    scopes: &Scopes,
+    transfers: &Transfers,
+    calls: &Groups,
+) -> HashMap<(u32, u32), Vec<u64>> {
     let mut masks = HashMap::default();
     for callee in program.procs().ids() {
         for &call in calls.of(callee.index()) {
-            let caller = program.locs()[program.edges()[EdgeId(call)].from].proc;
+            let caller = program.locs()[transfers.from(EdgeId(call))].proc;
             masks.entry((scopes.list(caller), scopes.list(callee))).or_insert_with(|| {
                 let mut mask = vec![0; bits::words(scopes.globals(caller).len())];
                 for (here, _) in scopes.shared(caller, callee) {
@@ -155,11 +149,10 @@ struct Solver<'a> {
     program: &'a Program,
     scopes: &'a Scopes,
     live: Live,
+    transfers: Transfers,
     /// Edges by the location they lead to, and calls by the procedure they call.
     entering: Groups,
     calls: Groups,
-    /// Where each edge starts. Edges themselves lie far apart.
-    from: Vec<u32>,
     /// Where more became live, and what leads there is to be passed again.
     grown: Vec<u64>,
     /// The same locations, some of them more than once, with the rank of the procedure: least first, and on the way down greatest first.
@@ -177,12 +170,12 @@ struct Solver<'a> {
 
 impl<'a> Solver<'a> {
     fn new(program: &'a Program, scopes: &'a Scopes, live: Live) -> Self {
-        let ends = program.edges().pairs().map(|(id, edge)| (edge.to.index(), id.0));
+        let transfers = Transfers::new(program, scopes);
+        let ends = program.edges().ids().map(|id| (transfers.to(id).index(), id.0));
         let entering = Groups::new(program.locs().len(), ends);
-        let called = |(id, edge): (EdgeId, &Edge)| Some((edge.action.callee()?.index(), id.0));
-        let calls = Groups::new(program.procs().len(), program.edges().pairs().filter_map(called));
-        let masks = masks(program, scopes, &calls);
-        let from = program.edges().iter().map(|edge| edge.from.0).collect();
+        let called = |id: EdgeId| Some((transfers.callee(id)?.index(), id.0));
+        let calls = Groups::new(program.procs().len(), program.edges().ids().filter_map(called));
+        let masks = masks(program, scopes, &transfers, &calls);
         let (up, down, scratch) = Default::default();
         let passed = vec![0; bits::words(program.locs().len())];
         let grown = passed.clone();
@@ -190,9 +183,9 @@ impl<'a> Solver<'a> {
             program,
             scopes,
             live,
+            transfers,
             entering,
             calls,
-            from,
             grown,
             up,
             down,
@@ -227,7 +220,7 @@ impl<'a> Solver<'a> {
             let proc = self.program.locs()[loc].proc;
             if self.program.procs()[proc].entry == loc {
                 for at in self.calls.range(proc.index()) {
-                    self.pass_back(&self.program.edges()[EdgeId(self.calls.member(at))]);
+                    self.pass_back(EdgeId(self.calls.member(at)));
                 }
             }
         }
@@ -249,7 +242,7 @@ impl<'a> Solver<'a> {
                 let edges = self.program.leaving(*loc);
                 if let Some(&edge) = edges.get(*next) {
                     *next += 1;
-                    let to = self.program.edges()[edge].to;
+                    let to = self.transfers.to(edge);
                     if bits::insert(&mut seen, to.index()) {
                         path.push((to, 0));
                     }
@@ -264,16 +257,15 @@ impl<'a> Solver<'a> {
 
     /// Makes live before an edge what is live because of it.
     fn pass(&mut self, id: EdgeId) {
-        let edge = &self.program.edges()[id];
-        if let Action::Call { callee, .. } = edge.action {
-            self.pass_to_exit(edge, callee);
+        if let Some(callee) = self.transfers.callee(id) {
+            self.pass_to_exit(&self.program.edges()[id], callee);
         }
-        self.pass_back(edge);
+        self.pass_back(id);
     }
 
-    fn pass_back(&mut self, edge: &Edge) {
-        let before = self.before(edge);
-        self.grow(edge.from, &before, self.descending);
+    fn pass_back(&mut self, id: EdgeId) {
+        let before = self.before(id);
+        self.grow(self.transfers.from(id), &before, self.descending);
         self.scratch = before;
     }
 
@@ -286,7 +278,7 @@ impl<'a> Solver<'a> {
         let called = self.program.procs()[proc].entry == loc;
         let calls = if called { self.calls.of(proc.index()) } else { &[] };
         let mut leading = self.entering.of(loc.index()).iter().chain(calls);
-        if leading.any(|&edge| bits::contains(&self.passed, self.from[edge as usize] as usize)) {
+        if leading.any(|&edge| bits::contains(&self.passed, self.transfers.from(EdgeId(edge)).index())) {
             bits::insert(&mut self.grown, loc.index());
             let rank = self.scopes.rank(proc);
             match down {
@@ -301,49 +293,19 @@ impl<'a> Solver<'a> {
         &self.masks[&(self.scopes.list(caller), self.scopes.list(callee))]
     }
 
-    fn before(&mut self, edge: &Edge) -> Vec<u64> {
-        let proc = self.program.locs()[edge.from].proc;
+    /// The fields that are live before an edge because of it.
+    fn before(&mut self, id: EdgeId) -> Vec<u64> {
         let mut set = std::mem::take(&mut self.scratch);
         set.clear();
-        set.extend_from_slice(self.live.at(self.program, edge.to));
-        let reads = |set: &mut Vec<u64>, expr: &Expr| {
-            for var in expr.reads() {
-                let field = self.scopes.field(self.program, proc, var).expect("what is read is touched");
-                bits::insert(set, field);
-            }
+        set.extend_from_slice(self.live.at(self.program, self.transfers.to(id)));
+        let Some(callee) = self.transfers.callee(id) else {
+            self.transfers.back(id, &mut set);
+            return set;
         };
-        let field = |var| self.scopes.field(self.program, proc, var).expect("what is written is touched");
-        match &edge.action {
-            Action::Assume(condition) => reads(&mut set, condition),
-            Action::Havoc(vars) => vars.iter().for_each(|&var| bits::remove(&mut set, field(var))),
-            Action::Assign { targets, values, constraint } => {
-                for op in constraint.iter().flat_map(|constraint| &constraint.code) {
-                    if let Op::Next(var) = *op {
-                        bits::insert(&mut set, field(var));
-                    }
-                }
-                // Targets differ from each other, so the order in which they are removed does not matter.
-                let stored = targets.iter().map(|&var| field(var)).zip(values);
-                needed(&mut set, stored).into_iter().for_each(|value| reads(&mut set, value));
-                constraint.iter().for_each(|constraint| reads(&mut set, constraint));
-            }
-            Action::Return(values) => {
-                let first = self.scopes.first_result(self.program, proc);
-                let stored = (first..).zip(values);
-                needed(&mut set, stored).into_iter().for_each(|value| reads(&mut set, value));
-            }
-            Action::Call { callee, args, results } => {
-                results.iter().flatten().for_each(|&var| bits::remove(&mut set, field(var)));
-                let entry = self.live.at(self.program, self.program.procs()[*callee].entry);
-                let globals = self.scopes.globals(*callee).len();
-                bits::scatter(&mut set, entry, self.mask(proc, *callee));
-                for (at, arg) in args.iter().enumerate() {
-                    if bits::contains(entry, globals + at) {
-                        reads(&mut set, arg);
-                    }
-                }
-            }
-        }
+        let caller = self.program.locs()[self.transfers.from(id)].proc;
+        let entry = self.live.at(self.program, self.program.procs()[callee].entry);
+        let first = self.scopes.globals(callee).len();
+        self.transfers.back_call(id, &mut set, entry, self.mask(caller, callee), first);
         set
     }
 

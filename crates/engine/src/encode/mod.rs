@@ -23,5 +23,6 @@ pub mod prepared;
 pub mod relation;
 pub mod scope;
 pub mod targets;
+mod transfer;
 pub mod wiring;
 pub mod written;
