@@ -11,9 +11,6 @@
 use super::hull::{congruence, equalities, forms, values};
 use postbop_kit::ndd::{Column, Compare, Interrupted, Ndd, Ndds, Term};
 
-/// More numbers than these, of which none is another one and a constant, have no constraints on sums and differences.
-const MOST_PAIRED: usize = 10;
-
 /// What describes a set, or more than it.
 struct Hull {
     constraints: Vec<Constraint>,
@@ -46,6 +43,8 @@ pub struct Cover<'c, 'a> {
     pub rank: &'c dyn Fn(Column) -> usize,
     /// The most conjunctions.
     pub most: usize,
+    /// More numbers than these, of which none is another one and a constant, have no constraints on sums and differences.
+    pub most_paired: usize,
 }
 
 impl Cover<'_, '_> {
@@ -139,7 +138,7 @@ impl Cover<'_, '_> {
             add(Constraint { terms, compare: Compare::Equal(value) })?;
         }
         let numbers: Vec<Column> = numbers.into_iter().filter(|number| !copies.contains(number)).collect();
-        for forms in forms(&numbers, MOST_PAIRED) {
+        for forms in forms(&numbers, self.most_paired) {
             let shadow = forms.shadow(self.store, set)?;
             let mut is_done = false;
             for form in forms.sums {
@@ -179,7 +178,7 @@ impl Cover<'_, '_> {
     fn split(&self, set: &Ndd, hull: &Hull) -> Result<Option<[Ndd; 2]>, Interrupted> {
         let beyond = self.store.minus(&hull.set, set)?;
         let mut best: Option<(usize, [Ndd; 2])> = None;
-        for forms in forms(&hull.numbers, MOST_PAIRED) {
+        for forms in forms(&hull.numbers, self.most_paired) {
             let shadow = forms.shadow(self.store, &beyond)?;
             for form in forms.sums {
                 let extremes = values(self.store, &shadow, &form, self.free)?.extremes();
@@ -190,12 +189,15 @@ impl Cover<'_, '_> {
                 bounds.dedup();
                 for bound in bounds {
                     let below = self.store.linear(&form, Compare::AtMost(bound))?;
-                    let parts = [self.store.and(set, &below)?, self.store.minus(set, &below)?];
-                    let cost = parts[0].size() + parts[1].size();
-                    if !parts.iter().any(Ndd::is_empty)
-                        && best.as_ref().is_none_or(|(least, _)| cost < *least)
-                    {
-                        best = Some((cost, parts));
+                    let one = self.store.and(set, &below)?;
+                    let is_worse = |cost: usize| best.as_ref().is_some_and(|(least, _)| cost >= *least);
+                    if one.is_empty() || one == *set || is_worse(one.size()) {
+                        continue;
+                    }
+                    let other = self.store.minus(set, &below)?;
+                    let cost = one.size() + other.size();
+                    if !is_worse(cost) {
+                        best = Some((cost, [one, other]));
                     }
                 }
             }
@@ -212,7 +214,8 @@ mod tests {
     fn cases(of: impl Fn(&Ndds) -> Ndd) -> Option<Vec<Vec<Constraint>>> {
         let store = &Ndds::new(&|_| true);
         let (set, universe) = (of(store), &store.constant(true));
-        let cover = Cover { store, universe, free: 9, rank: &|column| column as usize, most: 16 };
+        let cover =
+            Cover { store, universe, free: 9, rank: &|column| column as usize, most: 16, most_paired: 10 };
         let found = cover.cases(&set).unwrap();
         // However it is split, the cases describe the set.
         if let Some(found) = &found {

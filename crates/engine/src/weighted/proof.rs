@@ -22,7 +22,9 @@ use postbop_kit::pushdown::Transition;
 use rustc_hash::FxHashMap as HashMap;
 
 /// More conjunctions than these are not written for one set of numbers.
-const MOST_CASES: usize = 64;
+const MOST_CASES: usize = 512;
+/// Nor are sums and differences of more numbers than these.
+const MOST_PAIRED: usize = 20;
 
 impl<'w> Search<'_, Bdds<'w>> {
     /// What was found, when nothing else is to be found; none if that is not wanted, or takes too much.
@@ -148,8 +150,14 @@ impl Numerals<'_, '_> {
             (time as usize) << 32 | slot as usize
         };
         let free = column(self.registers.slots(), Time::Old);
-        let cover =
-            Cover { store: self.store, universe: &self.everything, free, rank: &rank, most: MOST_CASES };
+        let cover = Cover {
+            store: self.store,
+            universe: &self.everything,
+            free,
+            rank: &rank,
+            most: MOST_CASES,
+            most_paired: MOST_PAIRED,
+        };
         let Some(parts) = cover.parts(set)? else { return Ok(None) };
         let mut any = Vec::with_capacity(parts.len());
         for (constraints, _) in parts {

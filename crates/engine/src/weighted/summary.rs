@@ -32,6 +32,8 @@ use std::rc::Rc;
 const MEMBERS: usize = 5;
 /// More conjunctions than these nobody wants to read.
 const MOST_CASES: usize = 16;
+/// More numbers than these are not told by sums and differences.
+const MOST_PAIRED: usize = 10;
 /// So many turns more does exact saturation get when guesses have ended.
 const TURNS_MORE: u32 = 2;
 /// The most work that is spent on describing sets.
@@ -366,7 +368,9 @@ fn describe(
     }
     let place = |at: Column| places.iter().find(|(column, _)| *column == at).map_or(0, |(_, place)| *place);
     told.members = members(store, &set, &places)?;
-    let cases = Cover { store, universe: &universe, free, rank: &place, most: MOST_CASES }.cases(&set)?;
+    let (most, most_paired) = (MOST_CASES, MOST_PAIRED);
+    let cover = Cover { store, universe: &universe, free, rank: &place, most, most_paired };
+    let cases = cover.cases(&set)?;
     told.cases = cases.map(|cases| {
         let renamed = |constraint: Constraint| {
             let terms = constraint.terms.iter().map(|&(factor, at)| (factor, place(at) as Column));
