@@ -199,6 +199,14 @@ impl Budget {
         }
     }
 
+    /// The work is done after so many units, but the answer lacks what another engine at the same task might have: gives those some time. Whether one of them
+    /// is done then.
+    pub fn defers(&self, effort: u64) -> bool {
+        let patient = || self.check_time().is_ok();
+        let defers = |runner: &Runner| runner.race.defers(runner.number, runner.work(effort), patient);
+        self.runner.as_ref().is_some_and(defers)
+    }
+
     /// Whether other engines start at the same task when so many units are done, so that what was found until then should be told.
     pub fn ends_lead(&self, effort: u64) -> bool {
         let ends = |runner: &Runner| runner.race.ends_lead(runner.number, runner.work(effort));

@@ -31,6 +31,9 @@ use std::time::Duration;
 /// How often an engine that waits checks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// So much work others may do while one that is done waits for what they find: that of some milliseconds.
+const LITTLE: u64 = 1 << 20;
+
 /// What became of a runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -208,6 +211,30 @@ impl Race {
         }
     }
 
+    /// A runner is done after so much work, but others might have more to tell: waits until one of them is done, or each has given up or done twice as much
+    /// and a little more, or `patient` says no more. Returns whether one of them is done, which then is the one to tell.
+    pub fn defers(&self, runner: usize, work: u64, mut patient: impl FnMut() -> bool) -> bool {
+        let most = LITTLE.max(self.counted(runner, work).saturating_mul(2));
+        let mut states = self.states();
+        loop {
+            let others = (0..states.len()).filter(|&other| other != runner);
+            let is_done = |other: usize| matches!(states[other], State::Done(_));
+            let may_be = |other: usize| match states[other] {
+                State::Waiting => true,
+                State::Running => self.work[other].load(Ordering::Relaxed) < most,
+                State::Done(_) | State::Out => false,
+            };
+            if others.clone().any(is_done) {
+                return true;
+            }
+            if !others.clone().any(may_be) || !patient() {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(states, PAUSE);
+            states = waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0;
+        }
+    }
+
     /// Whether this runner is the first that wants to tell its findings: the winner, or one whose time is up.
     pub fn claims(&self) -> bool {
         !self.claimed.swap(true, Ordering::Relaxed)
@@ -321,6 +348,31 @@ mod tests {
             asked < 3
         });
         assert_eq!(asked, 3);
+    }
+
+    #[test]
+    fn others_may_have_more_to_tell() {
+        let race = open(3);
+        let mut asked = 0;
+        let mut patient = || {
+            asked += 1;
+            asked < 100
+        };
+        race.goes_on(0, LITTLE);
+        race.goes_on(1, LITTLE - 1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| race.goes_on(1, LITTLE));
+            assert!(!race.defers(2, 1, &mut patient));
+        });
+        assert!(asked < 100, "each has done enough");
+        race.goes_on(0, 10);
+        race.gives_up(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| race.wins(0, 20, true, || false));
+            assert!(race.defers(2, 1, || true), "the first one is done");
+        });
+        let race = open(2);
+        assert!(!race.defers(1, 1, || false));
     }
 
     #[test]

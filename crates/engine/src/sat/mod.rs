@@ -128,13 +128,16 @@ impl Engine for Sat {
             }
         };
         stopwatch.lap("search_us");
-        if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
-            if tracker.has_seen_all(stopped.as_ref()) {
-                let own = finder.proof(task, budget);
-                let others = || (self.1 != Mode::Pdr).then(|| lemmas(&open, &regions, budget, meter.work()));
-                let proof = own.or_else(|| others().flatten());
-                proof.into_iter().for_each(|proof| Listener::proof(&mut &pulse, proof));
-            }
+        let holds = tracker.has_seen_all(stopped.as_ref());
+        let own = if holds { finder.proof(task, budget) } else { None };
+        let lacks_proof = holds && own.is_none() && task.proofs == Proofs::Kept;
+        if lacks_proof && budget.defers(meter.work()) {
+            budget.gives_up();
+        } else if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
+            let is_wanted = holds && own.is_none() && self.1 != Mode::Pdr;
+            let others = is_wanted.then(|| lemmas(&open, &regions, budget, meter.work()));
+            let proof = own.or(others.flatten());
+            proof.into_iter().for_each(|proof| Listener::proof(&mut &pulse, proof));
             let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
                 Ok(finder.trace(run))
