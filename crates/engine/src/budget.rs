@@ -199,8 +199,8 @@ impl Budget {
         }
     }
 
-    /// The work is done after so many units, but the answer lacks what another engine at the same task might have: gives those some time. Whether one of them
-    /// is done then.
+    /// The work is done after so many units, but the answer lacks a proof: gives other engines at the same task some time to find one. Returns whether
+    /// another engine is done then, and should tell.
     pub fn defers(&self, effort: u64) -> bool {
         let patient = || self.check_time().is_ok();
         let defers = |runner: &Runner| runner.race.defers(runner.number, runner.work(effort), patient);

@@ -31,7 +31,7 @@ use std::time::Duration;
 /// How often an engine that waits checks whether it still has to.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// So much work others may do while one that is done waits for what they find: that of some milliseconds.
+/// The least work that the others may do while a runner that is done defers to them: some milliseconds.
 const LITTLE: u64 = 1 << 20;
 
 /// What became of a runner.
@@ -211,8 +211,8 @@ impl Race {
         }
     }
 
-    /// A runner is done after so much work, but others might have more to tell: waits until one of them is done, or each has given up or done twice as much
-    /// and a little more, or `patient` says no more. Returns whether one of them is done, which then is the one to tell.
+    /// A runner is done after so much work, but its answer lacks something that another runner might have, such as a proof: waits until another one is done, or each
+    /// has given up or done twice as much work (at least [`LITTLE`]), or `patient` says no more. Returns whether another one is done: that one should tell then.
     pub fn defers(&self, runner: usize, work: u64, mut patient: impl FnMut() -> bool) -> bool {
         let most = LITTLE.max(self.counted(runner, work).saturating_mul(2));
         let mut states = self.states();
