@@ -26,7 +26,8 @@ pub use score::Score;
 use crate::generate::{self, Features};
 use crate::shrink::shrink;
 use postbop_engine::{
-    Answer, Blocked, Budget, Engine, EngineChoice, PROVERS, Reordered, Silent, Verdict, Why, engines, verify,
+    Answer, Blocked, Budget, COARSE, Engine, EngineChoice, PROVERS, Reordered, Silent, Verdict, Why, engines,
+    verify,
 };
 use postbop_front::{Options, Severity};
 use postbop_ir::bfs::{Found, bfs};
@@ -365,10 +366,12 @@ struct Decided<'a> {
     guards: &'a [Option<Length>],
 }
 
-/// Everything that is asked: the engines, their choice, and `summary` with levels that are reordered all the time.
+/// Everything that is asked: the engines, their choice, `summary` with levels that are reordered all the time, and `sat` with coarse programs first.
 fn askable() -> impl Iterator<Item = (&'static str, EngineChoice)> {
     let named = engines().iter().map(|&engine| (engine.name(), EngineChoice::Only(engine)));
-    named.chain([("auto", EngineChoice::Auto), (REORDERED.name(), EngineChoice::Only(&REORDERED))])
+    let tests: [&'static dyn Engine; 2] = [&REORDERED, &COARSE];
+    let tests = tests.map(|engine| (engine.name(), EngineChoice::Only(engine)));
+    named.chain([("auto", EngineChoice::Auto)]).chain(tests)
 }
 
 /// The name of something that can be asked. With another name nothing would be asked, and everything would agree.
@@ -471,7 +474,8 @@ fn proving<'a>(program: &'a Program, queries: &'a [Query]) -> Task<'a> {
 /// An engine that writes proofs has one for each property that holds, and it can be checked.
 fn unproved(answer: &Answer) -> Option<String> {
     let holds = matches!(answer.verdict, Verdict::Holds { .. });
-    let proves = PROVERS.contains(&answer.engine) || answer.engine == REORDERED.name();
+    let proves =
+        PROVERS.contains(&answer.engine) || [REORDERED.name(), COARSE.name()].contains(&answer.engine);
     (holds && proves && !answer.checked).then(|| format!("{} holds without a checked proof", answer.query))
 }
 

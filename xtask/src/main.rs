@@ -80,7 +80,8 @@ enum Chore {
         features: Features,
         #[command(flatten)]
         other: Other,
-        /// Ask this engine only, for sequential programs; `reordered` is `summary` with levels reordered after every few images
+        /// Ask this engine only, for sequential programs; `reordered` is `summary` with levels reordered after every few images,
+        /// and `coarse` is `sat` with coarse programs first
         #[arg(long, value_parser = fuzz::engine_name)]
         engine: Option<String>,
         /// With one of these kinds: milliseconds that an engine may take for one question

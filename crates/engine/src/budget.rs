@@ -63,6 +63,8 @@ pub struct Budget {
     jobs: usize,
     /// If another engine is at the same task.
     runner: Option<Runner>,
+    /// If this is work that an engine in a race has handed to another one.
+    outer: Option<Runner>,
 }
 
 /// An engine in a race: which runner it is, what counts before its first unit of work, and how much a unit counts.
@@ -92,6 +94,7 @@ impl Budget {
             cancelled: Arc::default(),
             jobs: 1,
             runner: None,
+            outer: None,
         }
     }
 
@@ -171,7 +174,19 @@ impl Budget {
 
     /// The same limits of time and memory for work that belongs to no race and to no trial.
     pub fn alone(&self) -> Self {
-        Budget { effort: u64::MAX, jobs: 1, runner: None, ..self.clone() }
+        Budget { effort: u64::MAX, jobs: 1, runner: None, outer: None, ..self.clone() }
+    }
+
+    /// The same limits for work that an engine hands to another one when it has done so many units itself. Of the other engine's units so many count as one. It
+    /// belongs to no race, but ends with the race that this engine is in.
+    pub fn inside(&self, effort: u64, parts: u64) -> Self {
+        let inner = |runner: &Runner| Runner {
+            before: runner.work(effort),
+            weight: runner.weight.div_ceil(parts),
+            ..runner.clone()
+        };
+        let left = self.effort.saturating_sub(effort).saturating_mul(parts);
+        Budget { effort: left, outer: self.runner.as_ref().map(inner), ..self.alone() }
     }
 
     /// Whether the work may go on after so many units.
@@ -182,7 +197,7 @@ impl Budget {
     /// Whether the work may go on after so many units, with so many bytes more.
     pub fn after_with(&self, effort: u64, bytes: u64) -> Result<(), Why> {
         let lost = |runner: &Runner| !runner.race.goes_on(runner.number, runner.work(effort));
-        let lost = self.runner.as_ref().is_some_and(lost);
+        let lost = self.runner.as_ref().or(self.outer.as_ref()).is_some_and(lost);
         if lost || effort > self.effort { Err(Why::Effort) } else { self.allows(bytes) }
     }
 
@@ -285,6 +300,11 @@ impl<'b> Meter<'b> {
     /// Whether another engine is at the same task.
     pub fn is_raced(&self) -> bool {
         self.budget.is_raced()
+    }
+
+    /// The budget for work that is handed to another engine now, of whose units so many count as one.
+    pub fn inside(&self, parts: u64) -> Budget {
+        self.budget.inside(self.work(), parts)
     }
 
     /// The work so far.

@@ -145,6 +145,11 @@ pub fn for_threads() -> &'static dyn Engine {
     engines().iter().copied().find(|engine| engine.wants().threads).expect("there is one")
 }
 
+/// The engine that computes summaries of all procedures, for engines that make programs with few variables.
+pub fn for_summaries() -> &'static dyn Engine {
+    &Summary
+}
+
 /// Whether an engine can answer a task, given whether its program has unbounded integers.
 pub fn takes(engine: &dyn Engine, task: &Task, integers: bool) -> Result<(), Unsupported> {
     if !engine.wants().integers {

@@ -100,6 +100,7 @@ pub use encode::prepared::Prepared;
 pub use engine::{
     Cycles, Engine, Finding, Listener, PROVERS, Unsupported, Wants, engine, engines, has_integers,
 };
+pub use sat::COARSE;
 pub use skeleton::{Bone, Skeleton};
 pub use summary::Reordered;
 pub use temporal::product::{Accepts, product};

@@ -17,6 +17,7 @@
 //! A program as large as the skeleton, which has each segment once however often it is named; and the search.
 
 use crate::budget::{Budget, Silent};
+use crate::engine::for_summaries;
 use crate::verdict::{Verdict, Why};
 use crate::verify::{EngineChoice, verify};
 use postbop_ir::trace::Known;
@@ -61,14 +62,36 @@ impl Skeleton {
     /// the engine that gave them.
     pub fn trace(&self, program: &Program, budget: &Budget) -> Result<Trace, Why> {
         let line = Line::new(program, self);
-        let queries = [Query::reach("end", vec![line.end])];
-        let task = Task::new(&line.program, &queries);
-        let report = verify(&task, EngineChoice::Auto, &budget.alone(), &mut Silent);
-        match report.answers.into_iter().next().map(|answer| answer.verdict) {
+        match line.search(EngineChoice::Auto, &budget.alone()) {
             Some(Verdict::Violated(trace)) => Ok(line.back(&trace)),
             Some(Verdict::Unknown(why)) => Err(why),
             _ => Err(Why::EngineBug("no run follows the edges of a violation".to_owned())),
         }
+    }
+
+    /// Whether a run follows these edges, as far as that is seen within the budget.
+    pub fn has_run(&self, program: &Program, budget: &Budget) -> bool {
+        let found = Line::new(program, self).search(EngineChoice::Only(for_summaries()), budget);
+        matches!(found, Some(Verdict::Violated(_)))
+    }
+
+    /// The locations at which control is when all edges are taken: where the last one leads, and if that ends an activation, where its call returns to.
+    pub fn ends(&self, program: &Program) -> Vec<LocId> {
+        let mut returns = Vec::new();
+        let mut ends = vec![program.procs()[program.main()].entry];
+        for bone in &self.steps {
+            let edge = &program.edges()[bone.edge];
+            ends = vec![edge.to];
+            match edge.action {
+                Action::Call { callee, .. } if bone.call.is_none() => {
+                    returns.push(edge.to);
+                    ends = vec![program.procs()[callee].entry];
+                }
+                Action::Return(_) => ends.extend(returns.pop()),
+                _ => {}
+            }
+        }
+        ends
     }
 }
 
@@ -135,6 +158,14 @@ impl Line {
         let end = stack.last().expect("main is not left").at;
         let Drawing { out, edges, procs, vars, .. } = drawing;
         Line { program: out.finish(main), end, edges, procs, vars }
+    }
+
+    /// What becomes of the question whether there is such a run.
+    fn search(&self, choice: EngineChoice, budget: &Budget) -> Option<Verdict> {
+        let queries = [Query::reach("end", vec![self.end])];
+        let task = Task::new(&self.program, &queries);
+        let report = verify(&task, choice, budget, &mut Silent);
+        report.answers.into_iter().next().map(|answer| answer.verdict)
     }
 
     /// A trace of the line as one of the program that the skeleton is of.

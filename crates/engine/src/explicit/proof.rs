@@ -39,6 +39,9 @@ const TIMES: usize = 4;
 /// A diagram takes the place of cubes if it has fewer vertices than there are cubes, by this factor.
 const SHRINKS: usize = 2;
 
+/// So many rows are many for a proof whose sets are lists of cubes.
+const MANY: usize = 1 << 11;
+
 /// What a complete search has seen, as a proof.
 pub fn proof(machine: &Machine, store: &Store, proofs: Proofs, budget: &Budget) -> Result<Proof, Why> {
     let program = machine.program;
@@ -73,6 +76,17 @@ pub fn proof(machine: &Machine, store: &Store, proofs: Proofs, budget: &Budget) 
         true => proof.with_bits_by(|place, bit| Reverse((is_now(place), order(place, bit)))),
         false => proof.with_bits_by(order),
     })
+}
+
+/// Whether the proof would take a checker long: entries that overlap are named at every location. Another engine may have one that does not.
+pub fn is_hard(machine: &Machine, store: &Store) -> bool {
+    if store.len() <= MANY {
+        return false;
+    }
+    let mut entries = vec![0; store.entries.len()];
+    let rows = (0..store.len() as u32).filter_map(|row| Some((store.entry_row(row)?.0, row)));
+    rows.for_each(|(number, row)| entries[number as usize] = row);
+    overlap(machine, store, &entries).iter().any(|&overlaps| overlaps)
 }
 
 /// The rows of all entries, by their numbers, and all contexts.

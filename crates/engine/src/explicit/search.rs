@@ -5,7 +5,7 @@
 //! [`Order`] of the search: [`super::any`] or [`super::shortest`].
 
 use super::history::Recorded;
-use super::proof::proof;
+use super::proof::{is_hard, proof};
 use super::store::{NO_ROW, Parent, Store};
 use crate::budget::{Budget, Course, Stopwatch, Tick};
 use crate::encode::machine::code::{Code, Machine};
@@ -315,11 +315,17 @@ impl<'m, 'a, O: Order> Search<'m, 'a, O> {
 
     fn tell(self, stopped: Option<Why>, budget: &Budget, listener: &mut dyn Listener) -> Stats {
         let stats = self.stats();
+        let holds = self.targets.has_seen_all(stopped.as_ref());
+        let is_late = || is_hard(self.machine, &self.store) && budget.defers(self.expander.work);
+        if holds && self.proofs == Proofs::Kept && is_late() {
+            budget.gives_up();
+            return stats;
+        }
         if !may_tell(stopped.as_ref(), self.targets.found(), self.expander.work, budget) {
             return stats;
         }
-        if is_wanted(self.proofs, self.machine.program, self.store.len())
-            && self.targets.has_seen_all(stopped.as_ref())
+        if holds
+            && is_wanted(self.proofs, self.machine.program, self.store.len())
             && let Ok(proof) = proof(self.machine, &self.store, self.proofs, budget)
         {
             listener.proof(proof);

@@ -123,13 +123,6 @@ impl Fact {
         let each = self.outputs.iter().zip(&self.copies);
         each.map(|(&value, copy)| copy.map_or(Ok(value), |input| Err(input as usize)))
     }
-
-    /// The bits that it fixes in an interface with so many inputs.
-    pub fn fixed(&self, inputs: usize) -> Cube {
-        let outputs = self.each_output().enumerate();
-        let outputs = outputs.filter_map(|(at, own)| Some(Bit::new(inputs + at, own.ok()?)));
-        self.inputs.iter().copied().chain(outputs).collect()
-    }
 }
 
 /// What is known of one relation.

@@ -7,25 +7,24 @@
 //!
 //! * `pdr`: lemmas about procedures, driven by what is to be shown. Where there are many variables and the reason why a property holds
 //!   needs few of them, nothing else is looked at. A solver is asked about one piece of a procedure at a time ([`regions`], [`execute`],
-//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`], [`gather`], [`closing`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
+//!   [`prover`], [`pdr`], [`conjecture`]), or about whole runs ([`unfold`], [`coarse`]). It is the mode unless another one is asked for: no other one can leave out what does not matter.
 //! * `qbf`: all that a program can do, forward, as functions of choices; formulas with quantifiers show that nothing new
 //!   is found ([`entry`], [`world`], [`covered`], [`worklist`]).
 //! * `universal`: the same, but a procedure without recursion is executed once, from any valuation, with its loops unrolled as
 //!   often as can make a difference; then few formulas with quantifiers are left ([`universal`]).
 //!
-//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas or facts ([`proof`]), or from functions of which the choices were projected away ([`projected`]).
+//! Runs come from models ([`trace`], [`explain`]), proofs from lemmas ([`proof`]), or from functions of which the choices were projected away ([`projected`]).
 //!
 //! # Paper
 //!
 //! \[sat-summaries\] for sets of valuations as functions of choices, and for the modes `qbf` and `universal`; \[recmc\], \[gpdr\], \[ic3\] for `pdr`.
 
-mod closing;
+mod coarse;
 mod conjecture;
 mod covered;
 mod entry;
 mod execute;
 mod explain;
-mod gather;
 mod knowledge;
 mod lemmas;
 mod path;
@@ -51,7 +50,7 @@ use crate::evidence::is_wanted;
 use crate::pulse::Pulse;
 use crate::verdict::{Stats, Why};
 use knowledge::Fact;
-use pdr::Search;
+use pdr::{Found, Search};
 use postbop_ir::{LocId, Proof, Proofs, Task, Trace};
 use regions::Regions;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -63,6 +62,8 @@ use world::World;
 pub enum Mode {
     /// Lemmas, driven by what is to be shown.
     Pdr,
+    /// The same, but coarse programs come first, until there is nothing more to be learnt from them.
+    Coarse,
     /// Summaries, forward, until nothing new is found.
     Qbf,
     /// Summaries from any valuation, with loops unrolled, wherever that is possible.
@@ -78,6 +79,9 @@ pub struct Sat(pub &'static str, pub Mode);
 
 /// The engine with the mode that it chooses itself.
 pub const SAT: Sat = Sat("sat", Mode::Pdr);
+
+/// The engine with coarse programs first, which otherwise wait until the rest had some time: for tests.
+pub const COARSE: Sat = Sat("coarse", Mode::Coarse);
 
 impl Engine for Sat {
     fn name(&self) -> &'static str {
@@ -105,10 +109,12 @@ impl Engine for Sat {
         let mut open = Open::new(task);
         let targets = open.targets();
         let mut finder: Box<dyn Finder> = match self.1 {
-            Mode::Pdr => {
+            Mode::Pdr | Mode::Coarse => {
                 let mut search = Search::new(&regions, targets, &meter);
+                search.coarse_first = self.1 == Mode::Coarse;
                 search.lemmas_wanted = task.proofs == Proofs::Kept;
-                Box::new(search)
+                search.proofs = task.proofs;
+                Box::new(Directed { search, runs: Vec::new() })
             }
             Mode::Qbf => Box::new(Forward::new(World::new(&regions, targets, &meter), false)),
             Mode::Universal => Box::new(Forward::new(World::new(&regions, targets, &meter), true)),
@@ -134,13 +140,14 @@ impl Engine for Sat {
         if lacks_proof && budget.defers(meter.work()) {
             budget.gives_up();
         } else if may_tell(stopped.as_ref(), tracker.found(), meter.work(), budget) {
-            let is_wanted = holds && own.is_none() && self.1 != Mode::Pdr;
+            let is_forward = matches!(self.1, Mode::Qbf | Mode::Universal);
+            let is_wanted = holds && own.is_none() && is_forward;
             let others = is_wanted.then(|| lemmas(&open, &regions, budget, meter.work()));
             let proof = own.or(others.flatten());
             proof.into_iter().for_each(|proof| Listener::proof(&mut &pulse, proof));
             let write = |run: u32| -> Result<_, Why> {
                 budget.check_writing()?;
-                Ok(finder.trace(run))
+                finder.trace(run, budget)
             };
             tracker.tell(stopped, write, &mut &pulse);
         }
@@ -162,7 +169,7 @@ fn lemmas(open: &Open, regions: &Regions, budget: &Budget, work: u64) -> Option<
     let budget = budget.alone().with_effort(LEAST_FOR_LEMMAS.max(work.saturating_mul(TIMES_FOR_LEMMAS)));
     let meter = Meter::new(&budget, &|_| {});
     let mut search = Search::new(regions, open.unreached(), &meter);
-    search.lemmas_wanted = true;
+    (search.lemmas_wanted, search.proofs) = (true, Proofs::Kept);
     match search.run() {
         Ok(None) => search.proof(),
         Ok(Some(_)) | Err(_) => None,
@@ -174,7 +181,7 @@ trait Finder {
     /// A run to a target that counts: its number, and the target. None if there is no other one.
     fn find(&mut self) -> Result<Option<(u32, LocId)>, Why>;
     /// A run that was found.
-    fn trace(&self, run: u32) -> Trace;
+    fn trace(&self, run: u32, budget: &Budget) -> Result<Trace, Why>;
     /// A target counts no longer.
     fn ignore(&mut self, target: LocId);
     /// What was counted.
@@ -183,35 +190,52 @@ trait Finder {
     fn proof(&mut self, task: &Task, budget: &Budget) -> Option<Proof>;
 }
 
-impl Finder for Search<'_, '_> {
+/// A search driven by what is to be shown, and the runs that it found.
+struct Directed<'i, 'a> {
+    search: Search<'i, 'a>,
+    runs: Vec<Found>,
+}
+
+impl Finder for Directed<'_, '_> {
     fn find(&mut self) -> Result<Option<(u32, LocId)>, Why> {
-        let found = self.run()?;
-        Ok(found.map(|fact| (fact, self.facts[fact as usize].target.expect("a failure has a target"))))
+        let Some(found) = self.search.run()? else { return Ok(None) };
+        let target = match &found {
+            Found::Fact(fact) => self.search.facts[*fact as usize].target.expect("a failure has a target"),
+            Found::Along(_, target) => *target,
+        };
+        self.runs.push(found);
+        Ok(Some((self.runs.len() as u32 - 1, target)))
     }
 
-    fn trace(&self, run: u32) -> Trace {
-        trace::trace(self.regions, &self.facts, run)
+    fn trace(&self, run: u32, budget: &Budget) -> Result<Trace, Why> {
+        let Search { regions, facts, .. } = &self.search;
+        match &self.runs[run as usize] {
+            Found::Fact(fact) => Ok(trace::trace(regions, facts, *fact)),
+            Found::Along(skeleton, _) => skeleton.trace(regions.program, budget),
+        }
     }
 
     fn ignore(&mut self, target: LocId) {
-        Search::ignore(self, target);
+        self.search.ignore(target);
     }
 
     fn counts(&self) -> Stats {
+        let Search { counts, facts, unfolding, coarse, .. } = &self.search;
         Stats::from([
-            ("questions", self.calls()),
-            ("goals", self.counts.goals),
-            ("conjectures", self.counts.conjectures),
-            ("lemmas", self.counts.lemmas),
-            ("facts", self.facts.len() as u64),
-            ("levels", self.counts.levels),
-            ("unfolded", self.unfolding.as_ref().map_or(0, |unfolding| unfolding.len() as u64)),
-            ("gathered", self.gathering.as_ref().map_or(0, |gathering| gathering.len() as u64)),
+            ("questions", self.search.calls()),
+            ("goals", counts.goals),
+            ("conjectures", counts.conjectures),
+            ("lemmas", counts.lemmas),
+            ("facts", facts.len() as u64),
+            ("levels", counts.levels),
+            ("unfolded", unfolding.as_ref().map_or(0, |unfolding| unfolding.len() as u64)),
+            ("coarse", coarse.as_ref().map_or(0, |coarse| coarse.rounds)),
+            ("tracked", coarse.as_ref().map_or(0, |coarse| coarse.len() as u64)),
         ])
     }
 
     fn proof(&mut self, task: &Task, _: &Budget) -> Option<Proof> {
-        is_wanted(task.proofs, task.program, self.size()).then(|| Search::proof(self)).flatten()
+        is_wanted(task.proofs, task.program, self.search.size()).then(|| self.search.proof()).flatten()
     }
 }
 
@@ -240,9 +264,9 @@ impl Finder for Forward<'_, '_> {
         Ok(Some((self.runs.len() as u32 - 1, target)))
     }
 
-    fn trace(&self, run: u32) -> Trace {
+    fn trace(&self, run: u32, _: &Budget) -> Result<Trace, Why> {
         let facts = &self.runs[run as usize];
-        trace::trace(self.search.world.regions, facts, facts.len() as u32 - 1)
+        Ok(trace::trace(self.search.world.regions, facts, facts.len() as u32 - 1))
     }
 
     fn ignore(&mut self, target: LocId) {

@@ -24,9 +24,10 @@
 //! # Turns
 //!
 //! Goals look at one procedure at a time. Three other ways look at all of them, and get a share of the work: lemmas that are guessed of
-//! all procedures ([`super::conjecture`]), runs of the whole program ([`super::unfold`]), and facts that are gathered from callees to
-//! callers ([`super::gather`]), which may become a proof ([`super::closing`]). Where few variables matter the first finds the
-//! whole proof; where a run has to meet conditions in many procedures at once the second finds it, and where it makes a great many calls, the third.
+//! all procedures ([`super::conjecture`]), runs of the whole program ([`super::unfold`]), and coarse programs, whose procedures hand over few globals
+//! ([`super::coarse`]). Where few variables matter in the same way everywhere the first finds the
+//! whole proof; where a run has to meet conditions in many procedures at once the second finds it; where procedures have many variables and each
+//! depends on few of what its callers and callees know, the third finds either.
 //!
 //! # Paper
 //!
@@ -37,17 +38,18 @@
 //!
 //! Finite, since cubes are; in the worst case exponential in the bits of interfaces. In practice it follows the size of the proof.
 
+use super::coarse::{Coarse, Coarsened};
 use super::conjecture::{Footprint, Shape};
 use super::execute::{Execution, execute};
-use super::gather::{Gathering, LATE};
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
 use super::path::Suspicion;
 use super::prover::{Prover, Question};
 use super::regions::Regions;
 use super::unfold::Unfolding;
 use crate::budget::Meter;
+use crate::skeleton::Skeleton;
 use crate::verdict::Why;
-use postbop_ir::{LocId, Program};
+use postbop_ir::{LocId, Program, Proofs};
 use postbop_kit::aig::Lit;
 use postbop_kit::sat::{Answer, Interrupt, LEAST_BYTES, Literal};
 use postbop_kit::scc;
@@ -76,6 +78,17 @@ const LONGER: u64 = 16;
 const START_LEMMAS: u64 = 1 << 16;
 /// And with so many times all that, while other engines are at the same task, which may find a proof.
 const RACED: u64 = 4;
+
+/// So much work is done before coarse programs are tried.
+const START_COARSE: u64 = 1 << 13;
+
+/// A run that reaches a target.
+pub enum Found {
+    /// A fact: its number.
+    Fact(u32),
+    /// A run along these edges, to this target.
+    Along(Skeleton, LocId),
+}
 
 /// What came of asking a solver.
 enum Asked {
@@ -117,8 +130,12 @@ pub struct Search<'i, 'a> {
     off: HashSet<LocId>,
     /// Whole runs, once they are tried.
     pub(super) unfolding: Option<Box<Unfolding<'i>>>,
-    /// Facts of all regions, once they are gathered.
-    pub(super) gathering: Option<Box<Gathering>>,
+    /// Coarse programs, once they are tried.
+    pub(super) coarse: Option<Box<Coarse>>,
+    /// Whether they come before anything else.
+    pub coarse_first: bool,
+    /// Whether proofs are wanted.
+    pub proofs: Proofs,
     /// Whether lemmas are wanted that show what holds, even if whole runs show it without them.
     pub lemmas_wanted: bool,
     /// If whole runs have shown that none fails, after how much work.
@@ -190,7 +207,9 @@ impl<'i, 'a> Search<'i, 'a> {
             targets,
             off: HashSet::default(),
             unfolding: None,
-            gathering: None,
+            coarse: None,
+            coarse_first: false,
+            proofs: Proofs::Unwanted,
             lemmas_wanted: false,
             shown: None,
             counts: Counts::default(),
@@ -203,7 +222,7 @@ impl<'i, 'a> Search<'i, 'a> {
     }
 
     /// A run that reaches a target which counts; none if there is no such run.
-    pub fn run(&mut self) -> Result<Option<u32>, Why> {
+    pub fn run(&mut self) -> Result<Option<Found>, Why> {
         let main = self.regions.entry(self.regions.program.main());
         if !self.fails[main as usize] {
             return Ok(None);
@@ -232,9 +251,6 @@ impl<'i, 'a> Search<'i, 'a> {
         if let Some(unfolding) = &mut self.unfolding {
             unfolding.ignore(target);
         }
-        if let Some(gathering) = &mut self.gathering {
-            gathering.ignore(target, &self.facts);
-        }
         let facts = &self.facts;
         let mut gone: Vec<u32> = Vec::new();
         for known in &mut self.known {
@@ -257,7 +273,7 @@ impl<'i, 'a> Search<'i, 'a> {
         self.shown.is_some_and(|shown| self.meter.work() > most(shown))
     }
 
-    fn solve(&mut self, goal: Goal) -> Result<Option<u32>, Why> {
+    fn solve(&mut self, goal: Goal) -> Result<Option<Found>, Why> {
         let main = goal.relation.region();
         let mut goals = vec![goal];
         loop {
@@ -272,7 +288,7 @@ impl<'i, 'a> Search<'i, 'a> {
             if fact.is_some() || known.excludes(&goal.cube, goal.level) {
                 goals.pop();
                 if goals.is_empty() {
-                    return Ok(fact);
+                    return Ok(fact.map(Found::Fact));
                 }
                 continue;
             }
@@ -285,14 +301,16 @@ impl<'i, 'a> Search<'i, 'a> {
                 }
                 continue;
             }
-            if self.is_turn_of_runs() {
-                if self.unfold(main)? {
-                    goals.truncate(1);
+            if self.is_turn_of_coarse() {
+                match self.coarsen(main)? {
+                    Coarsened::Open => {}
+                    Coarsened::Holds => goals.truncate(1),
+                    Coarsened::Fails(run, target) => return Ok(Some(Found::Along(run, target))),
                 }
                 continue;
             }
-            if self.is_turn_of_gathering() {
-                if self.gather(main)? {
+            if self.is_turn_of_runs() {
+                if self.unfold(main)? {
                     goals.truncate(1);
                 }
                 continue;
@@ -323,17 +341,11 @@ impl<'i, 'a> Search<'i, 'a> {
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
-    /// Whether it is the turn of gathering facts, which gets a third of the work as well. If the facts may become a proof, it gets a quarter at first, since lemmas may
-    /// be found sooner, and half of it later.
-    fn is_turn_of_gathering(&self) -> bool {
-        let Some(gathering) = &self.gathering else { return self.meter.work() > 4 * START };
-        let share = match &gathering.closing {
-            None => 3,
-            Some(_) if self.meter.work() < LATE => 4,
-            Some(_) => 2,
-        };
-        let is_turn = self.meter.work() > gathering.work.saturating_mul(share).saturating_add(4 * START);
-        self.shown.is_none() && !gathering.over && is_turn
+    /// Whether it is the turn of coarse programs, which get half of the work.
+    fn is_turn_of_coarse(&self) -> bool {
+        let (over, work) = self.coarse.as_ref().map_or((false, 0), |coarse| (coarse.over, coarse.work));
+        let is_turn = self.meter.work() > work.saturating_mul(2).saturating_add(START_COARSE);
+        !over && (is_turn || self.coarse_first)
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {

@@ -1,4 +1,4 @@
-//! Room `engine/sat`: the lemmas of a search as a proof, or its facts.
+//! Room `engine/sat`: the lemmas of a search as a proof.
 //!
 //! # Idea
 //!
@@ -13,17 +13,15 @@
 //! and the one at the exit is E(e, x), where x is the present valuation. That these sets are closed is what was shown of the lemmas: if c leads to c', and the
 //! lemmas at c' leave an ending open, so do those at c. There are sets where regions start and end; within a region whoever checks the proof runs through.
 //!
-//! If facts are closed ([`super::closing`]), R(c, x) is that they are like a loose fact, and F(c) that c is like one that fails.
+//! If a coarse program ([`super::coarse`]) does not fail, its proof is a proof of the program.
 //!
 //! Lemmas of all runs rest on lemmas of all runs. A proof that no run fails which came from unfolding ([`super::unfold`]) rests on none; then there is no
 //! proof in this form, unless goals find one later ([`Search::shown`]).
 //!
 //! # Cost
 //!
-//! The lemmas of all runs that no other one replaces, each once; or the facts.
+//! The lemmas of all runs that no other one replaces, each once.
 
-use super::closing::Closing;
-use super::gather::Gathering;
 use super::knowledge::{ALL, Bit, Cube, Kind, Relation, is_subset};
 use super::pdr::Search;
 use postbop_ir::proof::{Maker, Place, Proof, Ref};
@@ -32,22 +30,20 @@ use postbop_ir::{LocId, ProcId, Table, VarId};
 impl Search<'_, '_> {
     /// How many bits the lemmas of all runs have.
     pub fn size(&self) -> usize {
+        if let Some(proof) = self.coarse.as_ref().and_then(|coarse| coarse.proof.as_ref()) {
+            return proof.nodes().len();
+        }
         let lemmas = self.known.iter().flat_map(|known| &known.lemmas);
-        let lemmas = lemmas.filter(|lemma| lemma.level == ALL).map(|lemma| lemma.cube.len() + 1);
-        let facts = self.facts.iter().map(|fact| fact.inputs.len() + 2 * fact.outputs.len() + 1);
-        if self.is_closed().is_some() { facts.sum() } else { lemmas.sum() }
-    }
-
-    /// The facts, if they are the proof.
-    fn is_closed(&self) -> Option<(&Gathering, &Closing)> {
-        let gathering = self.gathering.as_deref().filter(|gathering| gathering.over)?;
-        Some((gathering, gathering.closing.as_ref()?))
+        lemmas.filter(|lemma| lemma.level == ALL).map(|lemma| lemma.cube.len() + 1).sum()
     }
 
     /// The lemmas, as a proof that no target is reached that counts, if that is what they show.
     pub fn proof(&self) -> Option<Proof> {
         let (regions, program) = (self.regions, self.regions.program);
         let main = Relation::new(regions.entry(program.main()), Kind::Fail);
+        if let Some(coarse) = self.coarse.as_ref().filter(|coarse| coarse.holds) {
+            return coarse.proof.clone();
+        }
         if self.shown.is_some() && !self.lemmas_wanted {
             return None;
         }
@@ -83,16 +79,10 @@ impl Search<'_, '_> {
         Some(maker.finish(sets))
     }
 
-    /// What lemmas, or facts, leave open of a relation, which starts with the values of these places.
+    /// What lemmas leave open of a relation, which starts with the values of these places.
     fn open(&self, relation: Relation, start: fn(VarId) -> Place, maker: &mut Maker) -> Ref {
         if relation.kind() == Kind::Fail && !self.can_fail(relation.region()) {
             return Ref::FALSE;
-        }
-        if let Some((gathering, closing)) = self.is_closed() {
-            let Some(facts) = gathering.of(relation) else { return Ref::TRUE };
-            let like = |&fact: &u32| self.like(relation, fact, closing, start, maker);
-            let all = facts.iter().map(like).collect();
-            return maker.or(all);
         }
         let lemmas = self.known[relation.index()].lemmas.iter().filter(|lemma| lemma.level == ALL);
         let mut cubes: Vec<&Cube> = lemmas.map(|lemma| &lemma.cube).collect();
@@ -105,29 +95,6 @@ impl Search<'_, '_> {
         }
         let clauses = least.into_iter().map(|cube| !self.cube(relation, cube, start, maker)).collect();
         maker.and(clauses)
-    }
-
-    /// What is like a loose fact of a relation.
-    fn like(
-        &self,
-        relation: Relation,
-        fact: u32,
-        closing: &Closing,
-        start: fn(VarId) -> Place,
-        maker: &mut Maker,
-    ) -> Ref {
-        let fact = &self.facts[fact as usize];
-        let inputs = self.regions.all[relation.region() as usize].inputs.len();
-        let counts = |bit: usize| closing.counts(relation, bit);
-        let fixed: Cube = fact.fixed(inputs).into_iter().filter(|bit| counts(bit.number())).collect();
-        let mut all = vec![self.cube(relation, &fixed, start, maker)];
-        let copies = fact.copies.iter().enumerate().filter(|(at, _)| counts(inputs + at));
-        for (at, input) in copies.filter_map(|(at, input)| Some((at, (*input)?))) {
-            let output = self.bit(relation, Bit::new(inputs + at, true), start, maker);
-            let input = self.bit(relation, Bit::new(input as usize, true), start, maker);
-            all.extend([maker.or(vec![!output, input]), maker.or(vec![output, !input])]);
-        }
-        maker.and(all)
     }
 
     /// A cube of the interface of a relation.

@@ -13,7 +13,6 @@ use super::knowledge::{ALL, Bit, Fact, Kind, Known, Relation};
 use postbop_kit::aig::{Lit, Values};
 use postbop_kit::sat::{Answer, Cnf, Interrupt, Literal, Solver};
 use rustc_hash::FxHashMap as HashMap;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How far a site knows of one relation of its callee.
@@ -43,8 +42,6 @@ pub struct Prover<'i> {
     guesses: u64,
     guessed: HashMap<(Relation, Option<usize>), Literal>,
     own_guesses: Vec<(Relation, Literal)>,
-    /// If it is to be known which bits of facts are needed: the literals under which facts of a relation have them.
-    bits: Option<BTreeMap<(u32, usize), Literal>>,
 }
 
 /// A question to a prover.
@@ -76,19 +73,7 @@ impl<'i> Prover<'i> {
             guesses: 0,
             guessed: HashMap::default(),
             own_guesses: Vec::new(),
-            bits: None,
         }
-    }
-
-    /// The same, where the facts that sites are held to have a bit only while a literal for that is assumed.
-    pub fn with_loose_facts(execution: Rc<Execution>, interrupt: Interrupt<'i>) -> Self {
-        Prover { bits: Some(BTreeMap::new()), ..Prover::new(execution, [u32::MAX; 2], interrupt) }
-    }
-
-    /// The bits that facts of relations have, with the literals under which they have them.
-    pub fn bits(&self) -> impl Iterator<Item = (Relation, usize, Literal)> + '_ {
-        let each = self.bits.iter().flatten();
-        each.map(|(&(relation, bit), &literal)| (Relation::from_index(relation), bit, literal))
     }
 
     /// The literal of the solver for a function.
@@ -192,28 +177,18 @@ impl<'i> Prover<'i> {
             let own = self.solver.fresh();
             let fact = &facts[number as usize];
             let here = &self.execution.sites[site];
-            let (relation, count) = (Relation::new(here.callee, KINDS[nth]), here.inputs.len());
-            let inputs = fact.inputs.iter().map(|&bit| (bit.number(), at_site(here, bit), Lit::TRUE));
+            let inputs = fact.inputs.iter().map(|&bit| (at_site(here, bit), Lit::TRUE));
             let value = |own: Result<bool, usize>| own.map_or_else(|input| here.inputs[input], Lit::constant);
-            let outputs = fact.each_output().zip(&here.outputs).zip(count..);
-            let outputs = outputs.map(|((own, &lit), bit)| (bit, lit, value(own)));
-            for (bit, one, other) in inputs.chain(outputs).collect::<Vec<_>>() {
+            let outputs = fact.each_output().zip(&here.outputs).map(|(own, &lit)| (lit, value(own)));
+            for (one, other) in inputs.chain(outputs).collect::<Vec<_>>() {
                 let (one, other) = (self.literal(one), self.literal(other));
-                let needed = self.needed(relation, bit);
-                let unless = [!own].into_iter().chain(needed.map(|literal| !literal));
-                self.solver.clause(unless.clone().chain([!one, other]));
-                self.solver.clause(unless.chain([one, !other]));
+                self.solver.clause([!own, !one, other]);
+                self.solver.clause([!own, one, !other]);
             }
             self.seen[site][nth].facts_here.push((number, own));
             clause.push(own);
         }
         self.solver.clause(clause);
-    }
-
-    /// The literal under which facts of a relation have a bit, if there is one.
-    fn needed(&mut self, relation: Relation, bit: usize) -> Option<Literal> {
-        let bits = self.bits.as_mut()?;
-        Some(*bits.entry((relation.index() as u32, bit)).or_insert_with(|| self.solver.fresh()))
     }
 
     /// A fact is one no longer.
@@ -269,47 +244,6 @@ impl<'i> Prover<'i> {
             }
         }
         shut
-    }
-
-    /// Literals that say that sites do nothing: of those about which something is known, and of the others.
-    pub fn shut_all(&mut self, known: impl Fn(Relation) -> bool) -> (Vec<Literal>, Vec<Literal>) {
-        let (mut some, mut none) = (Vec::new(), Vec::new());
-        for site in 0..self.execution.sites.len() {
-            for kind in KINDS {
-                let there = &self.execution.sites[site];
-                let (does, relation) = (does(there, kind), Relation::new(there.callee, kind));
-                if does != Lit::FALSE {
-                    let list = if known(relation) { &mut some } else { &mut none };
-                    list.push(!self.literal(does));
-                }
-            }
-        }
-        (some, none)
-    }
-
-    /// A literal that nothing is known of.
-    pub fn fresh(&mut self) -> Literal {
-        self.solver.fresh()
-    }
-
-    /// The region has no run like a fact, if a literal is assumed: one with the same bits of those that count.
-    pub fn exclude_fact(&mut self, fact: &Fact, assumed: Literal, counts: impl Fn(usize) -> bool) {
-        let mut clause = vec![!assumed];
-        let inputs = self.execution.inputs.len();
-        for bit in fact.fixed(inputs).into_iter().filter(|bit| counts(bit.number())) {
-            let own = self.own(bit);
-            clause.push(!self.literal(own));
-        }
-        let copies = fact.copies.iter().enumerate().filter(|(at, _)| counts(inputs + at));
-        for (at, input) in copies.filter_map(|(at, input)| Some((at, (*input)?))) {
-            let (output, input) = (self.execution.outputs[at], self.execution.inputs[input as usize]);
-            let (one, other) = (self.literal(output), self.literal(input));
-            let differs = self.solver.fresh();
-            self.solver.clause([!differs, one, other]);
-            self.solver.clause([!differs, !one, !other]);
-            clause.push(differs);
-        }
-        self.solver.clause(clause);
     }
 
     /// Which bits of a cube are in the core of the last answer.

@@ -71,8 +71,9 @@ use weight::{Calls, Relations, Stop, Weight};
 /// Diagrams are walked to a depth of a few calls for each slot.
 const MOST_SLOTS: u64 = 1000;
 
-/// Unless proofs are asked for, one may take this much work, and an eighth of what the search took.
+/// Unless proofs are asked for, one may take this much work, and one part in so many of what the search took.
 const LITTLE: u64 = 5_000;
+const PARTS: u64 = 32;
 
 /// In programs with so many edges a few runs are made at random first.
 const MANY_EDGES: usize = 1000;
@@ -213,7 +214,7 @@ impl Answer<'_> {
         self.writing.set(tells);
         if tells && search.tracker.has_seen_all(stopped.as_ref()) {
             if task.proofs != Proofs::Kept {
-                self.room.set(LITTLE + meter.work() / 8);
+                self.room.set(LITTLE + meter.work() / PARTS);
             }
             if let Some(proof) = prove(&search) {
                 pulse.proof(proof);
