@@ -37,7 +37,7 @@ use crate::skeleton::{Bone, Skeleton};
 use crate::verdict::Why;
 use postbop_ir::{LocId, ProcId, Proof, Query, Step, Table, Task, Trace, VarId};
 use program::CoarseProgram;
-use refute::Refuted;
+use refute::{Pair, Refuted};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
 
@@ -45,10 +45,13 @@ use std::collections::BTreeSet;
 const PARTS: u64 = 20;
 
 /// How many units that engine gets for the first coarse program; the next time it is twice as much, if that was not enough.
-const FIRST: u64 = 1 << 20;
+const FIRST: u64 = 1 << 17;
 
 /// A program with so many units of work for it is given up.
 const LAST: u64 = 1 << 30;
+
+/// A global that more procedures track is tracked by all that mention it themselves: otherwise each round might add it to one more.
+const FEW: usize = 8;
 
 /// A run, or a completed call, of so many steps is unfolded at first, and at most.
 const LONG: u64 = 1 << 16;
@@ -91,6 +94,21 @@ impl Coarse {
             proof: None,
             rounds: 0,
             work: 0,
+        }
+    }
+
+    /// These procedures track these globals too.
+    fn track(&mut self, pairs: Vec<Pair>, narrow: &CoarseProgram) {
+        for &(proc, var) in &pairs {
+            self.tracked[proc].insert(var);
+        }
+        let vars: BTreeSet<VarId> = pairs.into_iter().map(|(_, var)| var).collect();
+        for var in vars {
+            if self.tracked.iter().filter(|tracked| tracked.contains(&var)).count() > FEW {
+                for (proc, _) in narrow.mentioned.pairs().filter(|(_, mentioned)| mentioned.contains(&var)) {
+                    self.tracked[proc].insert(var);
+                }
+            }
         }
     }
 
@@ -169,9 +187,7 @@ impl Search<'_, '_> {
             Refuted::Real => {}
             Refuted::Needs(pairs) => {
                 let before = coarse.len();
-                pairs.into_iter().for_each(|(proc, var)| {
-                    coarse.tracked[proc].insert(var);
-                });
+                coarse.track(pairs, narrow);
                 coarse.over = coarse.len() == before;
                 return Ok(Coarsened::Open);
             }

@@ -341,10 +341,10 @@ impl<'i, 'a> Search<'i, 'a> {
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
-    /// Whether it is the turn of coarse programs, which get half of the work.
+    /// Whether it is the turn of coarse programs, which get two thirds of the work.
     fn is_turn_of_coarse(&self) -> bool {
         let (over, work) = self.coarse.as_ref().map_or((false, 0), |coarse| (coarse.over, coarse.work));
-        let is_turn = self.meter.work() > work.saturating_mul(2).saturating_add(START_COARSE);
+        let is_turn = self.meter.work() > (work.saturating_mul(3) / 2).saturating_add(START_COARSE);
         !over && (is_turn || self.coarse_first)
     }
 

@@ -12,7 +12,7 @@ use super::super::regions::Regions;
 use super::Tracked;
 use postbop_ir::proof::{Maker, Node, Place, Ref};
 use postbop_ir::{
-    Action, Builder, Edge, EdgeId, Expr, Loc, Op, Proc, ProcId, Program, Proof, Scope, Table, Type, Var,
+    Action, Builder, Edge, EdgeId, Expr, Id, Loc, Op, Proc, ProcId, Program, Proof, Scope, Table, Type, Var,
     VarId,
 };
 use rustc_hash::FxHashMap as HashMap;
@@ -29,6 +29,8 @@ pub struct CoarseProgram {
     vars: Table<VarId, VarId>,
     /// What procedures hand back besides their results.
     back: Table<ProcId, Vec<VarId>>,
+    /// The globals that each procedure mentions itself.
+    pub mentioned: Table<ProcId, BTreeSet<VarId>>,
 }
 
 /// A procedure's variables in the coarse program.
@@ -67,9 +69,9 @@ impl CoarseProgram {
             locals: Table::filled(program.vars().len(), VarId(0)),
             frames: Table::new(),
         };
-        let mentioned = mentioned(program, tracked);
-        for (proc, mentioned) in program.procs().ids().zip(mentioned.iter()) {
-            drawing.proc(proc, mentioned);
+        let mentioned = mentioned(program);
+        for (proc, globals) in program.procs().ids().zip(copied(program, tracked, &mentioned)) {
+            drawing.proc(proc, &globals);
         }
         for loc in program.locs().iter() {
             drawing.out.push_loc(Loc { inner: false, ..*loc });
@@ -79,7 +81,7 @@ impl CoarseProgram {
         }
         let start = drawing.start(program.main());
         let Drawing { out, edges, vars, back, .. } = drawing;
-        CoarseProgram { program: out.finish(start), edges, vars, back }
+        CoarseProgram { program: out.finish(start), edges, vars, back, mentioned }
     }
 
     /// A proof about this program as one about the program that it was made from.
@@ -170,24 +172,38 @@ impl Copy<'_> {
     }
 }
 
-/// The globals of which each procedure has a copy.
-fn mentioned(program: &Program, tracked: &Tracked) -> Table<ProcId, BTreeSet<VarId>> {
-    let mut mentioned = tracked.clone();
+/// The globals that each procedure mentions itself.
+fn mentioned(program: &Program) -> Table<ProcId, BTreeSet<VarId>> {
+    let mut mentioned = Table::filled(program.procs().len(), BTreeSet::new());
     for edge in program.edges().iter() {
         let own = &mut mentioned[program.locs()[edge.from].proc];
-        own.extend(edge.action.exprs().flat_map(Expr::reads));
+        let is_global = |var: &VarId| program.is_global(*var);
+        own.extend(edge.action.exprs().flat_map(Expr::reads).filter(is_global));
         match &edge.action {
-            Action::Assign { targets: vars, .. } | Action::Havoc(vars) => own.extend(vars),
-            Action::Call { callee, results, .. } => {
-                own.extend(results.iter().flatten());
-                own.extend(&tracked[*callee]);
+            Action::Assign { targets: vars, .. } | Action::Havoc(vars) => {
+                own.extend(vars.iter().copied().filter(is_global));
             }
+            Action::Call { results, .. } => own.extend(results.iter().flatten().copied().filter(is_global)),
             Action::Assume(_) | Action::Return(_) => {}
         }
     }
-    let globals =
-        |vars: &BTreeSet<VarId>| vars.iter().copied().filter(|&var| program.is_global(var)).collect();
-    mentioned.iter().map(globals).collect()
+    mentioned
+}
+
+/// The globals of which each procedure has a copy: those that it mentions, tracks, or hands over.
+fn copied(
+    program: &Program,
+    tracked: &Tracked,
+    mentioned: &Table<ProcId, BTreeSet<VarId>>,
+) -> Vec<BTreeSet<VarId>> {
+    let own = tracked.iter().zip(mentioned.iter()).map(|(tracked, mentioned)| tracked | mentioned);
+    let mut copied: Vec<BTreeSet<VarId>> = own.collect();
+    for edge in program.edges().iter() {
+        if let Some(callee) = edge.action.callee() {
+            copied[program.locs()[edge.from].proc.index()].extend(&tracked[callee]);
+        }
+    }
+    copied
 }
 
 impl Drawing<'_, '_> {

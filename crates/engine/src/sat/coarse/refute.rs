@@ -74,8 +74,7 @@ pub fn refute(
             cannot[at] = true;
         } else if !passed.contains(&hashes[at]) && lengths[at] <= left.min(*longest) {
             left -= lengths[at];
-            let guard = formula.section(Section::Segment(segment))?;
-            if let Some(pairs) = formula.refute(guard)? {
+            if let Some(pairs) = formula.needs(Section::Segment(segment))? {
                 cannot[at] = true;
                 needs.extend(pairs);
             } else {
@@ -89,8 +88,7 @@ pub fn refute(
     if length(&trace.contexts[0].steps, &lengths) > *longest {
         return Ok(Refuted::TooLong);
     }
-    let guard = formula.section(Section::Whole)?;
-    Ok(formula.refute(guard)?.map_or(Refuted::Real, Refuted::Needs))
+    Ok(formula.needs(Section::Whole)?.map_or(Refuted::Real, Refuted::Needs))
 }
 
 /// The number of steps when calls are unfolded.
@@ -114,6 +112,7 @@ fn hashes(narrow: &CoarseProgram, trace: &Trace) -> Vec<u64> {
 }
 
 /// A part of a run that is looked at by itself.
+#[derive(Clone, Copy)]
 enum Section<'t> {
     /// A completed call.
     Segment(&'t Segment),
@@ -147,6 +146,8 @@ struct Formula<'f, 'i, 'a> {
     aig: Aig,
     solver: Solver<'i>,
     cnf: Cnf,
+    /// Whether there are gaps, or everything is handed over.
+    has_gaps: bool,
     /// In the order of their nodes.
     gaps: Vec<Gap>,
     bonds: HashMap<Pair, Literal>,
@@ -169,6 +170,7 @@ impl<'f, 'i, 'a> Formula<'f, 'i, 'a> {
             aig: Aig::default(),
             solver: Solver::new(Rc::clone(&search.interrupt)),
             cnf: Cnf::default(),
+            has_gaps: false,
             gaps: Vec::new(),
             bonds: HashMap::default(),
             seen: Vec::new(),
@@ -263,6 +265,9 @@ impl<'f, 'i, 'a> Formula<'f, 'i, 'a> {
 
     /// A bit that is handed over to a procedure, or back from it.
     fn handed(&mut self, proc: ProcId, bit: u32, is: Lit) -> Lit {
+        if !self.has_gaps {
+            return is;
+        }
         let regions = self.search.regions;
         let (field, _) = regions.layouts[proc].field(bit);
         let var = regions.var(proc, field).filter(|&var| regions.program.is_global(var));
@@ -273,8 +278,17 @@ impl<'f, 'i, 'a> Formula<'f, 'i, 'a> {
         gap
     }
 
-    /// If a section cannot be passed, the bonds that are needed to see that: several lists that have none in common, as far as there are.
-    fn refute(&mut self, guard: Lit) -> Result<Option<Vec<Pair>>, Why> {
+    /// If a section cannot be passed, what has to be tracked to see that: for several reasons that have nothing in common, as far as there are.
+    fn needs(&mut self, section: Section<'f>) -> Result<Option<Vec<Pair>>, Why> {
+        // Most sections can be passed, which is soon seen where nothing stands between what is handed over and what it is.
+        self.has_gaps = false;
+        let guard = self.section(section)?;
+        let root = self.cnf.literal(&self.aig, &mut self.solver, guard);
+        if self.can(root, &[])? {
+            return Ok(None);
+        }
+        self.has_gaps = true;
+        let guard = self.section(section)?;
         self.tell(guard);
         let root = self.cnf.literal(&self.aig, &mut self.solver, guard);
         let mut bonds: Vec<Literal> = self.bonds.values().copied().collect();
@@ -290,9 +304,6 @@ impl<'f, 'i, 'a> Formula<'f, 'i, 'a> {
                 return Ok(Some(Vec::new()));
             }
             needed.extend(core);
-        }
-        if needed.is_empty() {
-            return Ok(None);
         }
         let pairs = self.bonds.iter().filter(|(_, literal)| needed.contains(literal)).map(|(&pair, _)| pair);
         Ok(Some(pairs.collect()))
