@@ -69,6 +69,8 @@ pub struct Coarse {
     longest: u64,
     /// How much work the next coarse program may take.
     effort: u64,
+    /// Whether that was not enough for the last one.
+    pub failed: bool,
     /// Whether there is nothing more to be learnt from them.
     pub over: bool,
     /// Whether the program does not fail.
@@ -89,6 +91,7 @@ impl Coarse {
             passed: HashSet::default(),
             longest: LONG,
             effort: FIRST,
+            failed: false,
             over: false,
             holds: false,
             proof: None,
@@ -156,6 +159,7 @@ impl Search<'_, '_> {
         let stats = for_summaries().check(&task, &Prepared::new(&narrow.program), &budget, &mut heard);
         meter.spend(stats.get("work").unwrap_or(0) / PARTS);
         meter.check()?;
+        coarse.failed = matches!(heard.finding, Some(Finding::Unknown(Why::Effort)));
         match heard.finding {
             Some(Finding::Holds { .. }) => {
                 (coarse.over, coarse.holds) = (true, true);

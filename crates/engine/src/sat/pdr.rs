@@ -341,11 +341,12 @@ impl<'i, 'a> Search<'i, 'a> {
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
     }
 
-    /// Whether it is the turn of coarse programs, which get two thirds of the work.
+    /// Whether it is the turn of coarse programs, which get two thirds of the work, or one if the last one had not enough.
     fn is_turn_of_coarse(&self) -> bool {
-        let (over, work) = self.coarse.as_ref().map_or((false, 0), |coarse| (coarse.over, coarse.work));
-        let is_turn = self.meter.work() > (work.saturating_mul(3) / 2).saturating_add(START_COARSE);
-        !over && (is_turn || self.coarse_first)
+        let Some(coarse) = &self.coarse else { return self.coarse_first || self.meter.work() > START_COARSE };
+        let others = if coarse.failed { 2 * coarse.work } else { coarse.work / 2 };
+        let is_turn = self.meter.work() > (coarse.work + others).saturating_add(START_COARSE);
+        !coarse.over && (is_turn || self.coarse_first)
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
