@@ -41,6 +41,9 @@ use refute::{Pair, Refuted};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
 
+/// So much work is done before coarse programs are tried.
+const START_COARSE: u64 = 1 << 13;
+
 /// So many units of the engine that searches coarse programs count as one.
 const PARTS: u64 = 20;
 
@@ -121,6 +124,14 @@ impl Coarse {
     }
 }
 
+/// A run that reaches a target.
+pub enum Found {
+    /// A fact: its number.
+    Fact(u32),
+    /// A run along these edges, to this target.
+    Along(Skeleton, LocId),
+}
+
 /// What came of one coarse program.
 pub enum Coarsened {
     /// It is not known yet whether the program fails.
@@ -132,6 +143,14 @@ pub enum Coarsened {
 }
 
 impl Search<'_, '_> {
+    /// Whether it is the turn of coarse programs, which get two thirds of the work, or one if the last one had not enough.
+    pub(super) fn is_turn_of_coarse(&self) -> bool {
+        let Some(coarse) = &self.coarse else { return self.coarse_first || self.meter.work() > START_COARSE };
+        let others = if coarse.failed { 2 * coarse.work } else { coarse.work / 2 };
+        let is_turn = self.meter.work() > (coarse.work + others).saturating_add(START_COARSE);
+        !coarse.over && (is_turn || self.coarse_first)
+    }
+
     /// Searches one more coarse program.
     pub fn coarsen(&mut self, main: u32) -> Result<Coarsened, Why> {
         let before = self.meter.work();

@@ -38,7 +38,7 @@
 //!
 //! Finite, since cubes are; in the worst case exponential in the bits of interfaces. In practice it follows the size of the proof.
 
-use super::coarse::{Coarse, Coarsened};
+use super::coarse::{Coarse, Coarsened, Found};
 use super::conjecture::{Footprint, Shape};
 use super::execute::{Execution, execute};
 use super::knowledge::{ALL, Cube, Fact, Kind, Known, Relation};
@@ -47,7 +47,6 @@ use super::prover::{Prover, Question};
 use super::regions::Regions;
 use super::unfold::Unfolding;
 use crate::budget::Meter;
-use crate::skeleton::Skeleton;
 use crate::verdict::Why;
 use postbop_ir::{LocId, Program, Proofs};
 use postbop_kit::aig::Lit;
@@ -78,17 +77,6 @@ const LONGER: u64 = 16;
 const START_LEMMAS: u64 = 1 << 16;
 /// And with so many times all that, while other engines are at the same task, which may find a proof.
 const RACED: u64 = 4;
-
-/// So much work is done before coarse programs are tried.
-const START_COARSE: u64 = 1 << 13;
-
-/// A run that reaches a target.
-pub enum Found {
-    /// A fact: its number.
-    Fact(u32),
-    /// A run along these edges, to this target.
-    Along(Skeleton, LocId),
-}
 
 /// What came of asking a solver.
 enum Asked {
@@ -339,14 +327,6 @@ impl<'i, 'a> Search<'i, 'a> {
         }
         let spent = self.unfolding.as_ref().map_or(0, |unfolding| unfolding.work);
         self.meter.work() > spent.saturating_mul(3).saturating_add(START)
-    }
-
-    /// Whether it is the turn of coarse programs, which get two thirds of the work, or one if the last one had not enough.
-    fn is_turn_of_coarse(&self) -> bool {
-        let Some(coarse) = &self.coarse else { return self.coarse_first || self.meter.work() > START_COARSE };
-        let others = if coarse.failed { 2 * coarse.work } else { coarse.work / 2 };
-        let is_turn = self.meter.work() > (coarse.work + others).saturating_add(START_COARSE);
-        !coarse.over && (is_turn || self.coarse_first)
     }
 
     pub(super) fn component(&self, relation: Relation) -> u32 {
