@@ -72,8 +72,6 @@ pub struct Coarse {
     longest: u64,
     /// How much work the next coarse program may take.
     effort: u64,
-    /// Whether that was not enough for the last one.
-    pub failed: bool,
     /// Whether there is nothing more to be learnt from them.
     pub over: bool,
     /// Whether the program does not fail.
@@ -94,7 +92,6 @@ impl Coarse {
             passed: HashSet::default(),
             longest: LONG,
             effort: FIRST,
-            failed: false,
             over: false,
             holds: false,
             proof: None,
@@ -143,10 +140,10 @@ pub enum Coarsened {
 }
 
 impl Search<'_, '_> {
-    /// Whether it is the turn of coarse programs, which get two thirds of the work, or one if the last one had not enough.
+    /// Whether it is the turn of coarse programs, which get a quarter of the work, and two thirds once something was learnt from them.
     pub(super) fn is_turn_of_coarse(&self) -> bool {
         let Some(coarse) = &self.coarse else { return self.coarse_first || self.meter.work() > START_COARSE };
-        let others = if coarse.failed { 2 * coarse.work } else { coarse.work / 2 };
+        let others = if coarse.len() == 0 { 3 * coarse.work } else { coarse.work / 2 };
         let is_turn = self.meter.work() > (coarse.work + others).saturating_add(START_COARSE);
         !coarse.over && (is_turn || self.coarse_first)
     }
@@ -178,7 +175,6 @@ impl Search<'_, '_> {
         let stats = for_summaries().check(&task, &Prepared::new(&narrow.program), &budget, &mut heard);
         meter.spend(stats.get("work").unwrap_or(0) / PARTS);
         meter.check()?;
-        coarse.failed = matches!(heard.finding, Some(Finding::Unknown(Why::Effort)));
         match heard.finding {
             Some(Finding::Holds { .. }) => {
                 (coarse.over, coarse.holds) = (true, true);
