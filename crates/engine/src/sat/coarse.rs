@@ -22,8 +22,8 @@
 //!
 //! # Cost
 //!
-//! Each round reads the whole program, and analyses the coarse one. There are no more rounds than pairs of a procedure and a global that it touches; each round
-//! adds at least one. Programs that depend on few of their variables need few.
+//! Each round reads the whole program, and analyses the coarse one. A round that refines it adds at least one pair of a procedure and a global that it touches; others end early, for
+//! want of work, and the next one may do twice as much. Programs that depend on few of their variables need few.
 
 mod program;
 mod refute;
